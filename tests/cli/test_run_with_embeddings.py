@@ -267,7 +267,7 @@ def test_a_key_is_in_no_output_and_no_file(
 
 
 def _impatient() -> Any:
-    from rankproof._llm.retry import RetryPolicy
+    from rankproof._io.retry import RetryPolicy
 
     return RetryPolicy(max_requests=1, sleep=lambda seconds: None)
 

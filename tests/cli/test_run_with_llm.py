@@ -295,7 +295,7 @@ def test_a_key_is_found_in_no_error_and_no_traceback(
 
 
 def _impatient() -> Any:
-    from rankproof._llm.retry import RetryPolicy
+    from rankproof._io.retry import RetryPolicy
 
     return RetryPolicy(max_requests=1)
 

@@ -19,9 +19,9 @@ from rankproof._generate.generators import LLMGenerator
 from rankproof._generate.output import write_generated
 from rankproof._generate.pipeline import GenerationPipeline
 from rankproof._io.open import open_source
+from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
-from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
 from rankproof.models._api.errors import ModelRequestError

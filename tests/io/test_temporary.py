@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._io.files import write_blocks
-from rankproof._io.folders import recover_folder, replace_folder
+from rankproof._io.files import recover_folder, replace_folder, write_blocks
 from rankproof._io.temporary import is_temporary, remove_abandoned, temporary_file, temporary_folder, temporary_name
 
 WRITING = """
 import sys, time
 from rankproof._io.files import write_blocks
-from rankproof._io.folders import replace_folder
+from rankproof._io.files import replace_folder
 
 def blocks():
     yield b"half of it"

@@ -11,10 +11,10 @@ import pytest
 
 from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict
 from rankproof._evaluation.claim_judges import ClaimTask
+from rankproof._io.retry import RetryPolicy
 from rankproof._judge.claims.llm import LLMClaimJudge, LLMClaimSettings
 from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
-from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.models._api.errors import ModelRequestError
 from rankproof.models._chat.base import ChatRequest

@@ -9,12 +9,12 @@ import pytest
 
 from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import GRADES
+from rankproof._io.retry import RetryPolicy
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, KeywordOverlapJudge, LLMJudge
 from rankproof._judge.rubric import PairGrade, QueryDocPair, sum_counts
 from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
-from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
 from rankproof.models._api.errors import ModelRequestError

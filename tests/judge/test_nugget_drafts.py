@@ -10,10 +10,10 @@ import pytest
 from rankproof._data.claims import Nugget
 from rankproof._formats.nuggets import read_nugget_drafts, read_nuggets
 from rankproof._io.open import open_source
+from rankproof._io.retry import RetryPolicy
 from rankproof._judge.claims.nuggets import NuggetDrafter, NuggetSettings, NuggetSource, add_drafts, parse_nuggets
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.client import ReplyParseError
-from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import InputError
 from support.claim_tasks import silent

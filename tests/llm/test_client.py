@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Budget, BudgetError, SpendMeter, Usage, estimate_request, parse_budget, token_cost
 from rankproof._llm.cache import DiskResponseCache, ResponseCaches, request_key
 from rankproof._llm.call_counts import CallTotals, reply_notes
-from rankproof._llm.client import CachedClient, CancelledError, ReplyParseError
-from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES, RetryPolicy
+from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES, CancelledError, ChatClient, ReplyParseError
 from rankproof._llm.session import LLMSession, map_concurrent, map_in_order
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
@@ -612,9 +612,7 @@ def _set_when_stopped(session: LLMSession, event: threading.Event) -> None:
     event.set()
 
 
-def _stopped_by(
-    session: LLMSession, stop: Callable[[], None], client: CachedClient, begun: threading.Event
-) -> list[BaseException]:
+def _stopped_by(session: LLMSession, stop: Callable[[], None], client: ChatClient, begun: threading.Event) -> list[BaseException]:
     met: list[BaseException] = []
 
     def request() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rankproof._io.retry import RetryPolicy
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.embedding import CachedEncoder
-from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.models._api.embedding_apis import OpenAIEmbeddings
 from support.llama_embedding_server import llama_embeddings

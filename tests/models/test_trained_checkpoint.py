@@ -18,7 +18,7 @@ from safetensors.numpy import load, save
 
 from rankproof._data.identity import identity
 from rankproof._io import files
-from rankproof._io import folders as folder_file
+from rankproof._io import files as folder_file
 from rankproof.errors import ExternalError, InputError, MissingExtraError, RankproofError, UsageError
 from rankproof.models import BpeEncoder, TrainedEncoder
 from rankproof.models._trained.checkpoint import Prompts, is_complete_checkpoint, open_checkpoint, save_checkpoint

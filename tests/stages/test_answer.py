@@ -16,8 +16,8 @@ from rankproof._data.qrels import Qrels
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
+from rankproof._io.retry import RetryPolicy
 from rankproof._llm.client import ReplyParseError
-from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
 from rankproof.models._api.errors import ModelRequestError

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import rank_documents
+from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
-from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES, RetryPolicy
+from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof.stages._base import BuildContext, EngineOptions, QueryTimer
 from rankproof.stages._engines.base import EngineClient, EngineError, EngineReply, checked_reply

@@ -17,7 +17,7 @@ from rankproof._data.dataset import Query
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment
-from rankproof._llm.retry import RetryPolicy
+from rankproof._io.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
 from rankproof.stages import Http

@@ -16,10 +16,11 @@ import rankproof as rp
 from rankproof._data.corpus import Document
 from rankproof._data.dataset import Query
 from rankproof._experiment.stage_output import call_count_notes
+from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Budget, BudgetError, Usage
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.call_counts import COUNT_NAMES
-from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES, RetryPolicy
+from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES
 from rankproof._llm.session import LLMSession
 from rankproof._sample import sample_folder
 from rankproof.errors import ExternalError, UsageError

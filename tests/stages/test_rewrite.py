@@ -13,8 +13,8 @@ from rankproof._data.dataset import Query
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
+from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Budget, BudgetError
-from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results

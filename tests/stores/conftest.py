@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from rankproof._io.retry import RetryPolicy
 from rankproof.stores import _http
 from rankproof.stores._base import Store
 from support.server_stores import KINDS, Kind
@@ -27,7 +28,7 @@ def kind(started: tuple[Kind, VectorServer]) -> Kind:
 
 @pytest.fixture
 def server(started: tuple[Kind, VectorServer], monkeypatch: pytest.MonkeyPatch) -> VectorServer:
-    monkeypatch.setattr(_http, "_PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(_http, "_RETRIES", RetryPolicy(max_requests=4, sleep=lambda seconds: None))
     started[1].reset()
     return started[1]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rankproof._io.retry import RetryPolicy
 from rankproof.errors import ExternalError, UsageError
 from rankproof.stores import Elasticsearch, OpenSearch, Qdrant, _http
 from rankproof.stores._base import OpenStore, Store
@@ -82,7 +83,7 @@ def test_a_lost_reply_to_the_creation_is_an_error_and_leaves_nothing(kind: Kind,
 
 
 def test_a_server_that_is_not_there_is_named_with_what_to_do(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_http, "_PAUSES", (0.0,))
+    monkeypatch.setattr(_http, "_RETRIES", RetryPolicy(max_requests=2, sleep=lambda seconds: None))
     url = f"http://127.0.0.1:{free_port()}"
     with pytest.raises(ExternalError, match=f"{url}: .* failed while connecting .*check that the server is running"):
         kind.store(url=url, timeout=1).open("x", 3, "")
@@ -225,7 +226,7 @@ LIES: dict[str, tuple[type[VectorServer], str, Callable[[Any], Any], str]] = {
 
 @pytest.mark.parametrize("lie", list(LIES))
 def test_a_success_with_an_error_inside_is_an_error(lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_http, "_PAUSES", (0.0,))
+    monkeypatch.setattr(_http, "_RETRIES", RetryPolicy(max_requests=2, sleep=lambda seconds: None))
     kind, path, change, words = LIES[lie]
     require("qdrant" if kind is QdrantServer else "")
     with kind() as server:
@@ -238,7 +239,7 @@ def test_a_success_with_an_error_inside_is_an_error(lie: str, monkeypatch: pytes
 
 
 def test_documents_that_a_busy_server_refused_in_a_bulk_are_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_http, "_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(_http, "_RETRIES", RetryPolicy(max_requests=3, sleep=lambda seconds: None))
     busy = {"index": {"_id": "0", "status": 429, "error": {"type": "es_rejected_execution_exception", "reason": "queue is full"}}}
     with ElasticsearchServer() as server, Elasticsearch(server.url).open("busy", 3, "") as held:
         server.fault = times(2, Sent(200, {"errors": True, "items": [busy]}), "/_bulk")

@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rankproof._data.dataset import Query
+from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Usage
 from rankproof._llm.cache import ResponseCaches
-from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
 from rankproof.models._api.errors import ModelUnavailableError

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from os import environ
 
+from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Usage
 from rankproof._llm.call_counts import reply_notes
-from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
 from rankproof.models._api.errors import ModelUnavailableError

@@ -28,7 +28,7 @@ from rankproof._generate.draft import (
 from rankproof._generate.filters import MAX_QUERY_WORDS, TermStatistics
 from rankproof._llm.budget import Estimate, estimate_request
 from rankproof._llm.call_counts import COUNT_NAMES, CallTotals
-from rankproof._llm.client import CachedClient
+from rankproof._llm.client import ChatClient
 from rankproof._llm.parsing import parse_json, parse_line, parse_query, reply_text
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof._version import __version__
@@ -280,7 +280,7 @@ class LLMGenerator:
             self._progress(_LABEL, len(found), len(sources))
         return found
 
-    def _outcome(self, client: CachedClient, source: SourceDocument) -> tuple[GenerationOutcome, CallTotals]:
+    def _outcome(self, client: ChatClient, source: SourceDocument) -> tuple[GenerationOutcome, CallTotals]:
         sums, errors = CallTotals(), [""]
         draft = client.read(
             self._request(source),

@@ -16,8 +16,7 @@ from rankproof._formats.source_table import SourceTable
 from rankproof._formats.texts import answer_blocks, text_blocks
 from rankproof._formats.write import run_blocks
 from rankproof._importers.base import Imported, ImportSource
-from rankproof._io.files import write_blocks
-from rankproof._io.folders import check_replaceable, replace_folder
+from rankproof._io.files import check_replaceable, replace_folder, write_blocks
 from rankproof._io.paths import file_names
 from rankproof._io.toml_file import toml_key, toml_value
 from rankproof.errors import InputError, UsageError, for_message

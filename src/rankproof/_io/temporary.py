@@ -101,7 +101,7 @@ class TemporaryPath:
             # Windows removes no open file.
             self.close()
         with contextlib.suppress(OSError):
-            _remove(self.path)
+            remove_tree(self.path)
         self.close()
 
     def __enter__(self) -> Self:
@@ -217,13 +217,13 @@ def _remove_unlocked(path: str) -> None:
     if os.name == "nt":
         # It has no locks of folders, and removes nothing that is open.
         if is_old:
-            _remove(path)
+            remove_tree(path)
     elif is_old or _is_of_this_machine(os.path.basename(path)):
         handle = os.open(path, (_FOLDER_FLAGS if stat.S_ISDIR(found.st_mode) else os.O_RDWR) | _FOUND_FLAGS)
         try:
             state = lock_alone(handle)
             if state or (state is None and is_old):
-                _remove(path)
+                remove_tree(path)
         finally:
             os.close(handle)
 
@@ -238,10 +238,12 @@ def _inside(path: str) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in (*folders, *files))
 
 
-def _remove(path: str) -> None:
+def remove_tree(path: str) -> None:
+    """Removes a file, or a folder with all that can be removed in it; nothing if there is none."""
     if os.path.isdir(path) and not os.path.islink(path):
         from shutil import rmtree
 
         rmtree(path, ignore_errors=True)
     else:
-        os.unlink(path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)

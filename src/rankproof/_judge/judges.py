@@ -16,7 +16,7 @@ from rankproof._data.qrels import GRADES, HIGHEST_GRADE, LOWEST_GRADE, make_judg
 from rankproof._judge.rubric import PROMPT, SCHEMA, SYSTEM, PairGrade, QueryDocPair
 from rankproof._llm.budget import Estimate, estimate_request, token_cost
 from rankproof._llm.call_counts import CallTotals
-from rankproof._llm.client import CachedClient, ReplyParseError
+from rankproof._llm.client import ChatClient, ReplyParseError
 from rankproof._llm.parsing import parse_int, parse_json, reply_text
 from rankproof._llm.prompts import check_prompt, fill_prompt, is_truncated, quote_untrusted, sanitise_line
 from rankproof._llm.session import LLMSession
@@ -212,7 +212,7 @@ class LLMJudge:
 class LoadedLLMJudge:
     """Calls the model for each pair; the counts of a grade are those of its first request."""
 
-    def __init__(self, judge: LLMJudge, context: JudgeContext, client: CachedClient) -> None:
+    def __init__(self, judge: LLMJudge, context: JudgeContext, client: ChatClient) -> None:
         self._judge, self._context, self._client = judge, context, client
 
     @property

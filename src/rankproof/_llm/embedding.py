@@ -153,11 +153,11 @@ class CachedEncoder:
         """Sends a batch, in smaller ones if the server rejects it as too large; `before` counts the rejected requests."""
         if len(batch) > self._most_texts:
             return self._request_halves(role, counter, batch, before)
-        keys, texts, totals = list(batch), [self._model.sent_text(text) for text in batch.values()], CallTotals()
+        keys, texts = list(batch), [self._model.sent_text(text) for text in batch.values()]
         try:
-            reply, requests = self._sender.retried(partial(self._send, texts, role), totals)
+            reply, requests = self._sender.retried(partial(self._send, texts, role))
         except ModelRequestError as failure:
-            rejected = before + totals.counts["calls"]
+            rejected = before + failure.requests
             if failure.status == _TOO_MANY and len(batch) > 1:
                 with self._lock:
                     self._most_texts = min(self._most_texts, len(batch) // 2)

@@ -6,30 +6,22 @@ import threading
 from collections.abc import Callable, Generator, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from rankproof._data import format_versions
 from rankproof._data.identity import identity_key
+from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Budget, SpendMeter, check_model_has_price
 from rankproof._llm.cache import MemoryCaches, OpenCache, ReplyT, ResponseCache
-from rankproof._llm.client import (
-    CachedClient,
-    CachedRequests,
-    CancelledError,
-    CancelToken,
-    ChatRequester,
-    PaidReplyT,
-    Requester,
-    RequestSender,
-    RequestT,
-)
-from rankproof._llm.retry import RetryPolicy
+from rankproof._llm.client import CancelledError, CancelToken, ChatClient, ModelClient, RequestSender
 from rankproof._llm.vector_cache import VectorCache
 from rankproof.models._api.settings import PaidModel
 from rankproof.models._chat.base import ChatModel, ChatReply
 
 MemoT = TypeVar("MemoT")
+ModelClientT = TypeVar("ModelClientT", bound=ModelClient[Any, Any])
 
 
 class Closeable(Protocol):
@@ -67,8 +59,7 @@ class LLMSession:
         self._caches: dict[str, ResponseCache[Any]] = {}
         self._vector_caches: dict[str, VectorCache] = {}
         self._loaded: dict[Any, Any] = {}
-        self._clients: dict[tuple[str, ChatModel], CachedClient] = {}
-        self._uses: dict[CachedRequests[Any, Any], str] = {}
+        self._uses: dict[ModelClient[Any, Any], str] = {}
         self._memo: dict[Hashable, Any] = {}
         self._closers = ExitStack()
         self._lock = threading.RLock()
@@ -80,38 +71,38 @@ class LLMSession:
         """The parts of a cache key, with the number of the repeat after the first."""
         return parts if self.repeat == 1 else (*parts, "repeat", self.repeat)
 
-    def client(self, model: ChatModel, use: str) -> CachedClient:
-        """The client of a model for one use; each use has its own response cache.
+    def client(self, model: ChatModel, use: str) -> ChatClient:
+        """The client of a model for one use; each use has its own response cache."""
 
-        The same model and use give the same client, so failures in a row are counted over all callers.
+        def make(cache: ResponseCache[ChatReply]) -> ChatClient:
+            return ChatClient(model, lambda: self.loaded(model), self.sender(), cache)
+
+        return self.model_client(model, use, make, ChatReply, is_repeated=True)
+
+    def model_client(
+        self,
+        model: PaidModel,
+        use: str,
+        make: Callable[[ResponseCache[ReplyT]], ModelClientT],
+        kind: type[ReplyT],
+        *,
+        is_repeated: bool = False,
+    ) -> ModelClientT:
+        """The client of a model API for one use, made with a response cache of its own; `kind` is the type of its replies.
+
+        The same model and use give the same client, so failures in a row are counted over all callers. With `is_repeated`, each
+        repeat of the run asks again: chat models sample their replies, rerankers do not.
         """
         check_model_has_price(self.meter.budget, model)
-        key = identity_key(*self.repeat_key(format_versions.RESPONSE_CACHE, use, model))
-        with self._lock:
-            replies = self.replies(key, ChatReply)
-            if (key, model) not in self._clients:
-                requester = ChatRequester(model, lambda: self.loaded(model), self.sender())
-                client = CachedClient(model, requester, replies, self.meter)
-                self._clients[key, model], self._uses[client] = client, use
-            return self._clients[key, model]
+        parts = (format_versions.RESPONSE_CACHE, use, model)
+        key = identity_key(*(self.repeat_key(*parts) if is_repeated else parts))
 
-    def requests(
-        self, model: PaidModel, use: str, requester: Callable[[], Requester[RequestT, PaidReplyT]], kind: type[PaidReplyT]
-    ) -> CachedRequests[RequestT, PaidReplyT]:
-        """The requests to a model API for one use, through a response cache of its own.
+        def made() -> ModelClientT:
+            client = make(self.replies(key, kind))
+            self._uses[client] = use
+            return client
 
-        `kind` is the type of the replies. The same model and use give the same value, so failures in a row are counted over all
-        callers.
-        """
-        check_model_has_price(self.meter.budget, model)
-        key = identity_key(format_versions.RESPONSE_CACHE, use, model)
-
-        def make() -> CachedRequests[RequestT, PaidReplyT]:
-            made = CachedRequests(requester(), self.replies(key, kind), self.meter)
-            self._uses[made] = use
-            return made
-
-        return self.memoised(("requests", key, model), make)
+        return self.memoised(("client", key, model), made)
 
     def replies(self, key: str, kind: type[ReplyT]) -> ResponseCache[ReplyT]:
         """The cache of that key, opened at its first use and closed with the session."""
@@ -132,19 +123,6 @@ class LLMSession:
         """Raises an error if the budget limits money and the model has no price."""
         check_model_has_price(self.meter.budget, model)
 
-    @property
-    def retry_policy(self) -> RetryPolicy:
-        """When a failed request is sent again."""
-        return self._retry_policy
-
-    def pause(self, seconds: float) -> None:
-        """Waits; raises CancelledError when the session is stopped."""
-        (self._retry_policy.sleep or self._stop.sleep)(seconds)
-
-    def check(self) -> None:
-        """Raises CancelledError after the session is stopped."""
-        self._stop.check()
-
     def memoised(self, key: Hashable, make: Callable[[], MemoT]) -> MemoT:
         """The value of the key, made at its first use; it lives as long as the session."""
         with self._lock:
@@ -155,11 +133,12 @@ class LLMSession:
 
     def notes(self) -> tuple[str, ...]:
         """A note for each use in which the server rejected every request."""
-        return tuple(f"{use}: {note}" for client, use in self._uses.items() if (note := client.rejection_note()))
+        return tuple(f"{use}: {note}" for client, use in self._uses.items() if (note := client.sender.breaker.rejection_note()))
 
-    def sender(self) -> RequestSender:
+    def sender(self, *, max_requests: int | None = None, stops_run: bool = True) -> RequestSender:
         """A new sender of requests within the budget and the retry policy of this session, with its own circuit breaker."""
-        return RequestSender(self.meter, self._retry_policy, self._stop)
+        policy = self._retry_policy if max_requests is None else replace(self._retry_policy, max_requests=max_requests)
+        return RequestSender(self.meter, policy, self._stop, stops_run=stops_run)
 
     def loaded(self, model: LoadableModel[ConnectionT]) -> ConnectionT:
         """The loaded model or the connection to it, made at its first use and closed with the session."""
@@ -193,7 +172,6 @@ class LLMSession:
         self._loaded.clear()
         self._caches.clear()
         self._vector_caches.clear()
-        self._clients.clear()
         self._uses.clear()
         self._memo.clear()
 

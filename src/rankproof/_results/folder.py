@@ -19,8 +19,16 @@ from rankproof._formats.texts import MAX_TEXT_BYTES, read_queries, text_blocks
 from rankproof._formats.write import write_run
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
-from rankproof._io.files import RESULT_FILE, RESULTS_FORMAT, is_results_folder, open_plain_file, write_blocks
-from rankproof._io.folders import check_replaceable, recover_folder, replace_folder
+from rankproof._io.files import (
+    RESULT_FILE,
+    RESULTS_FORMAT,
+    check_replaceable,
+    is_results_folder,
+    open_plain_file,
+    recover_folder,
+    replace_folder,
+    write_blocks,
+)
 from rankproof._io.json_fields import read_fields
 from rankproof._io.open import StrPath, decode_line, first_bytes, open_folder_source, path_text, read_all_bytes
 from rankproof._io.paths import file_names

@@ -13,8 +13,7 @@ import numpy as np
 from rankproof._data import format_versions
 from rankproof._data.arrays import FloatArray
 from rankproof._io.escape import escape_csv, escape_json
-from rankproof._io.files import write_blocks
-from rankproof._io.folders import check_replaceable, replace_folder
+from rankproof._io.files import check_replaceable, replace_folder, write_blocks
 from rankproof._io.open import StrPath, path_text
 from rankproof._results.csv_files import csv_number, csv_table
 from rankproof._tokenizer_lab.comparison import Difference, TokenizerComparison

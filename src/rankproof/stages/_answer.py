@@ -15,7 +15,7 @@ from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._llm.budget import Estimate, estimate_request
-from rankproof._llm.client import CachedClient, ReplyParseError
+from rankproof._llm.client import ChatClient, ReplyParseError
 from rankproof._llm.parsing import parse_json, reply_text
 from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, count_truncated, fill_prompt, quote_untrusted
 from rankproof._registry import Option
@@ -168,7 +168,7 @@ class GenerateAnswer(OneInput, CallsModel):
 class AnswerSearcher:
     """The corpus and the client of the language model."""
 
-    def __init__(self, stage: GenerateAnswer, corpus: Corpus, client: CachedClient) -> None:
+    def __init__(self, stage: GenerateAnswer, corpus: Corpus, client: ChatClient) -> None:
         self._stage, self._corpus, self._client = stage, corpus, client
 
     @property

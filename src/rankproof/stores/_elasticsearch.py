@@ -16,11 +16,11 @@ from rankproof.errors import ExternalError, UsageError, for_message
 from rankproof.stores._base import address_digest
 from rankproof.stores._collection import BatchSize, ExactOrHnsw, Hits, OpenCollection, Timeout
 from rankproof.stores._http import (
-    BusyError,
     HttpCollection,
-    RefusedError,
+    StoreRequestError,
     StoreServer,
     basic_login,
+    busy_error,
     checked_address,
     count_at,
     error_reason,
@@ -285,20 +285,20 @@ class OpenOpenSearch(_OpenIndex):
 
 
 def _check_shards(document: Any) -> None:
-    """Raises RefusedError for a success in which a shard failed."""
+    """Raises StoreRequestError for a success in which a shard failed."""
     if count_at(document, "_shards", "failed"):
         failures = document["_shards"].get("failures")
-        raise RefusedError(f"a shard failed: {error_reason(failures) or 'no reason is given'}")
+        raise StoreRequestError(f"a shard failed: {error_reason(failures) or 'no reason is given'}")
 
 
 def _check_search(document: Any) -> None:
     if part_of(document, "timed_out") is not False:
-        raise RefusedError("the search timed out on the server, so that its reply is not complete")
+        raise StoreRequestError("the search timed out on the server, so that its reply is not complete")
     _check_shards(document)
 
 
 def _check_bulk(document: Any) -> None:
-    """Raises BusyError or RefusedError for a success in which a document was refused."""
+    """Raises StoreRequestError for a success in which a document was refused."""
     items = [item.get("index") for item in rows_at(document, "items")]
     failed = [item for item in items if not isinstance(item, dict) or item.get("error")]
     if not failed and part_of(document, "errors") is False:
@@ -306,4 +306,4 @@ def _check_bulk(document: Any) -> None:
     reason = error_reason(failed) or "no reason is given"
     is_busy = bool(failed) and all(isinstance(item, dict) and item.get("status") == _TOO_MANY_REQUESTS for item in failed)
     why = f"{len(failed):,} of {len(items):,} documents were refused: {reason}"
-    raise BusyError(why) if is_busy else RefusedError(why)
+    raise busy_error(why) if is_busy else StoreRequestError(why)

@@ -25,6 +25,7 @@ from rankproof._io.http import (
     replace_surrogates,
     retry_after_seconds,
 )
+from rankproof._io.retry import RequestError, RetryPolicy
 from rankproof._io.secrets import Secret, checked_variable_name, proxy_passwords
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 from rankproof.stores._collection import ServerCollection
@@ -34,9 +35,9 @@ _READ_STATUSES = frozenset({HTTPStatus.CREATED, HTTPStatus.BAD_REQUEST, *range(H
 _SUCCESS = (HTTPStatus.OK, HTTPStatus.CREATED)
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 """Statuses of a request that was not carried out and may succeed later."""
-_PAUSES = (0.25, 1.0, 4.0)
-"""Seconds before each further attempt, unless the server demands others."""
-_MAX_PAUSE, _MAX_BYTES, _MAX_REASON, _MIN_MASKED = 30.0, 64 << 20, 400, 4
+_RETRIES = RetryPolicy(max_requests=4, first_pause=0.75, max_wait=30.0)
+"""A store is the user's own server: pauses of 5 s in all bridge a full queue, and a longer outage is for the user to see."""
+_MAX_BYTES, _MAX_REASON, _MIN_MASKED = 64 << 20, 400, 4
 _KEY = re.compile(r"[!-~]{1,4096}")
 
 
@@ -79,12 +80,19 @@ def basic_login(login: str) -> str:
     return f"Basic {base64.b64encode(login.encode()).decode()}"
 
 
-class BusyError(Exception):
-    """A success by its status that says in its body that the server was too busy."""
+class StoreRequestError(RequestError):
+    """A request to a store failed: why, and what to do. A check of a reply raises it too."""
+
+    def __init__(
+        self, why: str, fix: str = "see the server's log", *, retryable: bool = False, wait: float | None = None
+    ) -> None:
+        super().__init__(" ".join(why.split()), retryable=retryable, wait=wait)
+        self.fix = fix
 
 
-class RefusedError(Exception):
-    """A success by its status whose body has an error."""
+def busy_error(why: str, *, wait: float | None = None) -> StoreRequestError:
+    """A request that was not carried out because the server was too busy."""
+    return StoreRequestError(why, "wait until the server is less busy", retryable=True, wait=wait)
 
 
 class StoreServer:
@@ -111,79 +119,70 @@ class StoreServer:
     ) -> Any:
         """The JSON document of the reply; None if `is_optional` and the server has nothing at that path.
 
-        `check` raises BusyError or RefusedError on a document that is no success. A request that is not repeatable is not sent
+        `check` raises a StoreRequestError on a document that is no success. A request that is not repeatable is not sent
         again once it may have arrived.
         """
         content = body if isinstance(body, bytes | None) else json.dumps(body, allow_nan=False).encode()
-        for pause in (*_PAUSES, None):
-            found, may_retry, wait = self._attempt(method, path, content, check, is_optional, is_repeatable)
-            if not isinstance(found, _Failure):
-                return found
-            if pause is None or not may_retry or (wait or 0) > _MAX_PAUSE:
-                break
-            time.sleep(pause if wait is None else wait)
-        raise ExternalError(self._message(doing, found))
+
+        def attempt() -> Any:
+            response = self._sent(method, path, content, is_repeatable)
+            if is_optional and response.status == HTTPStatus.NOT_FOUND:
+                return None
+            document = self._document(response)
+            check(document)
+            return document
+
+        try:
+            return _RETRIES.send(attempt)[0]
+        except StoreRequestError as failure:
+            message = self._message(doing, failure)
+        # Raised outside of the handler, so that no traceback leads to a reason that is not masked.
+        raise ExternalError(message)
 
     def close(self) -> None:
         """Closes the connection."""
         self._connection.close()
 
-    def _attempt(
-        self,
-        method: str,
-        path: str,
-        content: bytes | None,
-        check: Callable[[Any], None],
-        is_optional: bool,
-        is_repeatable: bool,
-    ) -> tuple[Any, bool, float | None]:
-        """The document or the failure, whether to try again, and the pause that the server demands."""
+    def _sent(self, method: str, path: str, content: bytes | None, is_repeatable: bool) -> HttpResponse:
         try:
-            response = self._connection.send(method, f"{self.url}{path}", content)
-            if is_optional and response.status == HTTPStatus.NOT_FOUND:
-                return None, False, None
-            if response.status not in _SUCCESS:
-                return self._refused(response), response.status in _BUSY, retry_after_seconds(response.retry_after)
-            document = parse_response(response.body, self._secret_in_replies).value
-            check(document)
-            return document, False, None
+            return self._connection.send(method, f"{self.url}{path}", content)
         except ConnectionLostError as error:
             may_retry = not error.is_untrusted and (is_repeatable or not error.arrived)
-            return _Failure(str(error), "check that the server is running, the address and the network"), may_retry, None
-        except BusyError as error:
-            return _Failure(str(error), "wait until the server is less busy"), True, None
-        except RefusedError as error:
-            return _Failure(str(error), "see the server's log"), False, None
-        except ResponseFormatError as error:
-            return _Failure(f"the reply is not of this engine: {error}", "check the address"), False, None
+            fix = "check that the server is running, the address and the network"
+            raise StoreRequestError(str(error), fix, retryable=may_retry) from None
 
-    def _refused(self, response: HttpResponse) -> _Failure:
+    def _document(self, response: HttpResponse) -> Any:
+        """The JSON of a success."""
+        if response.status not in _SUCCESS:
+            raise self._rejection(response)
+        try:
+            return parse_response(response.body, self._secret_in_replies).value
+        except ResponseFormatError as error:
+            raise StoreRequestError(f"the reply is not of this engine: {error}", "check the address") from None
+
+    def _rejection(self, response: HttpResponse) -> StoreRequestError:
         status = response.status
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             if self._secret:
-                return _Failure(f"the server rejected the key (status {status})", "check the environment variable with the key")
+                why = f"the server rejected the key (status {status})"
+                return StoreRequestError(why, "check the environment variable with the key")
             fix = "name the environment variable with the key in the settings of the store, and set it"
-            return _Failure(f"the server rejected a request without a key (status {status})", fix)
+            return StoreRequestError(f"the server rejected a request without a key (status {status})", fix)
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-            return _Failure(f"the server redirects (status {status})", "set url to the final address")
+            return StoreRequestError(f"the server redirects (status {status})", "set url to the final address")
         try:
             reason = error_reason(parse_response(response.body, self._secret).value)
         except ResponseFormatError:
             reason = ""
-        fix = "wait until the server is less busy" if status in _BUSY else "check the settings, and see the server's log"
-        return _Failure(f"status {status}{f': {reason}' if reason else ''}", fix)
+        why = f"status {status}{f': {reason}' if reason else ''}"
+        if status in _BUSY:
+            return busy_error(why, wait=retry_after_seconds(response.retry_after))
+        return StoreRequestError(why, "check the settings, and see the server's log")
 
-    def _message(self, doing: str, failure: _Failure) -> str:
+    def _message(self, doing: str, failure: StoreRequestError) -> str:
         """The error; keys are masked before the text is cut, so that no part of one is left."""
-        why = escape_invisible(clip_text(self._secret.masked(replace_surrogates(failure.why)), _MAX_REASON))
+        why = escape_invisible(clip_text(self._secret.masked(replace_surrogates(str(failure))), _MAX_REASON))
         return f"{self.url}: {self._engine} failed while {doing} ({why}); {failure.fix}, then run again"
-
-
-class _Failure:
-    """Why a request failed, and what to do."""
-
-    def __init__(self, why: str, fix: str) -> None:
-        self.why, self.fix = " ".join(why.split()), fix
 
 
 _REASONS = ("error", "reason", "message", "status", "root_cause")

@@ -19,7 +19,7 @@ from rankproof.stores._base import address_digest, library_errors, new_folder
 from rankproof.stores._collection import BatchSize, ExactOrHnsw, Hits, IndexTimeout, OpenCollection, Timeout
 from rankproof.stores._http import (
     HttpCollection,
-    RefusedError,
+    StoreRequestError,
     StoreServer,
     check_embedded,
     checked_address,
@@ -257,10 +257,10 @@ class QdrantCollection(HttpCollection):
 
 
 def _check(document: Any) -> None:
-    """Raises RefusedError for a reply that is no success, or to a write that was not carried out in time."""
+    """Raises StoreRequestError for a reply that is no success, or to a write that was not carried out in time."""
     status = part_of(document, "status")
     if status != "ok":
-        raise RefusedError(error_reason(status) or "no reason is given")
+        raise StoreRequestError(error_reason(status) or "no reason is given")
     result = document.get("result")
     if isinstance(result, dict) and "operation_id" in result and result.get("status") != "completed":
-        raise RefusedError(f"the write is {for_message(str(result.get('status')))}, not completed")
+        raise StoreRequestError(f"the write is {for_message(str(result.get('status')))}, not completed")

@@ -11,7 +11,7 @@ from rankproof._io.open import Progress
 from rankproof._judge.claims.pieces import PROGRESS_LABEL
 from rankproof._llm.budget import Estimate, estimate_request
 from rankproof._llm.call_counts import COUNT_NAMES, CallTotals, reply_notes
-from rankproof._llm.client import CachedClient
+from rankproof._llm.client import ChatClient
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof.errors import escape_invisible
 from rankproof.models._chat.base import BYTES_PER_TOKEN, ChatModel, ChatReply, ChatRequest
@@ -55,7 +55,7 @@ class ModelCalls:
     def __init__(self, model: ChatModel, session: LLMSession, *, repeat: int = 0, attempts: int = 3) -> None:
         self._model, self._session, self._repeat, self._attempts = model, session, repeat, attempts
         self._lock = threading.Lock()
-        self._clients: dict[str, CachedClient] = {}
+        self._clients: dict[str, ChatClient] = {}
         self.counts = CallTotals()
 
     def ask(self, asks: Sequence[Ask[ReadT]], progress: Progress) -> list[ReadT | FailedAsk]:
@@ -74,7 +74,7 @@ class ModelCalls:
 
     def notes(self) -> tuple[str, ...]:
         """Notes on a server that rejected every request, on estimated tokens and on masked keys."""
-        rejected = (client.rejection_note() for client in self._clients.values())
+        rejected = (client.sender.breaker.rejection_note() for client in self._clients.values())
         return (*filter(None, rejected), *reply_notes(self.counts.counts))
 
     def _read(self, ask: Ask[ReadT]) -> ReadT | FailedAsk:
@@ -88,7 +88,7 @@ class ModelCalls:
             self.counts.add_seconds(sums.seconds)
         return FailedAsk(escape_invisible(errors[-1])[:_MAX_REASON_LENGTH]) if found is None else found
 
-    def _client(self, use: str) -> CachedClient:
+    def _client(self, use: str) -> ChatClient:
         """The client of a use, made once: its cache key needs the revision of the model."""
         with self._lock:
             if use not in self._clients:

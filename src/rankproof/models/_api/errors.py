@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from rankproof._io.retry import RequestError
 from rankproof.errors import ExternalError
 
 
-class ModelRequestError(ExternalError):
+class ModelRequestError(RequestError):
     """A request to a model failed.
 
-    `retryable` says whether the same request may succeed later, `wait` how many seconds the server demands before that,
-    `optional_params` that the server may have rejected optional parameters only, and `charged` that the request may have cost
-    money. `status` is that of the response, 0 without one.
+    `optional_params` says that the server may have rejected optional parameters only. `status` is that of the response, 0
+    without one.
     """
 
     def __init__(
@@ -23,9 +23,8 @@ class ModelRequestError(ExternalError):
         charged: bool = False,
         status: int = 0,
     ) -> None:
-        self.retryable, self.wait, self.optional_params, self.charged = retryable, wait, optional_params, charged
-        self.status = status
-        super().__init__(message)
+        super().__init__(message, retryable=retryable, wait=wait, charged=charged)
+        self.optional_params, self.status = optional_params, status
 
 
 class ModelUnavailableError(ExternalError):

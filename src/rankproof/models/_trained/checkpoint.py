@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from rankproof._data import format_versions
 from rankproof._extras import extra
-from rankproof._io.files import file_sha256, unreadable_file_error
-from rankproof._io.folders import check_writable_folder, write_folder_atomically
+from rankproof._io.files import check_writable_folder, file_sha256, unreadable_file_error, write_folder_atomically
 from rankproof._io.strict_json import read_json_object
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
 from rankproof.models._onnx.weights import TensorReader, open_weights

@@ -23,12 +23,13 @@ from rankproof._data.ordering import Ranking
 from rankproof._data.replies import lists_as_tuples
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id
+from rankproof._io.retry import RequestError
 from rankproof._llm.budget import Estimate, Usage
 from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES, CachedClient
 from rankproof._llm.embedding import load_encoder
-from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES
 from rankproof._registry import Option
-from rankproof.errors import ExternalError, InputError, RankproofError
+from rankproof.errors import InputError, RankproofError
 from rankproof.models._api.embedding import EmbeddingApi
 from rankproof.models._api.errors import ModelRequestError
 from rankproof.models._base import EncoderModel
@@ -79,17 +80,12 @@ def is_sorted(scores: Sequence[float]) -> bool:
     return not {-1, 1} <= steps
 
 
-class EngineError(ExternalError):
-    """A request failed, or no request was sent (`sent` is False).
-
-    `retryable` says whether the same request may succeed later, `wait` how many seconds the server demands before that. The
-    client sets `requests`.
-    """
+class EngineError(RequestError):
+    """A request to an engine failed, or no request was sent (`sent` is False)."""
 
     def __init__(self, what: str, *, retryable: bool = False, wait: float | None = None, sent: bool = True) -> None:
-        self.what, self.retryable, self.wait, self.sent = what, retryable, wait, sent
-        self.requests = 0
-        super().__init__(what)
+        super().__init__(what, retryable=retryable, wait=wait)
+        self.what, self.sent = what, sent
 
 
 class EngineConnection(Protocol):
@@ -205,41 +201,46 @@ class EngineStage:
         return EngineSearcher(self, self.client(context))
 
 
-class EngineClient:
+class EngineClient(CachedClient[Query, EngineReply]):
     """Asks one engine through its recorded replies; safe for several threads.
 
     A reply is recorded on disk before the next request. A failure is kept for this run only, so the next run asks again.
     """
 
     def __init__(self, stage: EngineStage, context: BuildContext) -> None:
-        self.stage, self.corpus = stage, context.corpus
-        self._context, self._session = context, context.session
-        key = identity_key(*context.session.repeat_key("engine", format_versions.RESPONSE_CACHE, stage))
-        self._replies = self._session.replies(key, EngineReply)
-        self._policy = replace(self._session.retry_policy, max_requests=stage.retries + 1)
+        session = context.session
+        key = identity_key(*session.repeat_key("engine", format_versions.RESPONSE_CACHE, stage))
+        # A failed query counts with 0 instead of stopping the run, so the breaker only says when to stop asking.
+        super().__init__(session.sender(max_requests=stage.retries + 1, stops_run=False), session.replies(key, EngineReply))
+        self.stage, self._context = stage, context
         self._engine: EngineConnection | None = None
         self._connecting, self._lock = threading.Lock(), threading.Lock()
         self._slots = threading.BoundedSemaphore(stage.concurrency)
         self._failures: dict[str, EngineError] = {}
-        self._fresh: set[str] = set()
-        self._failed_in_row, self._next_start = 0, 0.0
+        self._next_start = 0.0
+
+    def _key(self, request: Query) -> str:
+        return identity_key(request.id, request.text)
 
     def find(self, query: Query) -> EngineReply | EngineError | None:
         """The recorded reply or the failure of this run, None if the query is still to be asked."""
-        key = _reply_key(query)
-        if self._context.engines.ask_again and key not in self._fresh:
-            return self._failures.get(key)
-        return self._failures.get(key) or self._replies.find(key)
+        return self._failures.get(self._key(query)) or self.cached(query, again=self._context.engines.ask_again)
 
     def ask(self, query: Query) -> EngineReply | EngineError:
         """The recorded reply, or that of a new request; a failure is returned, not raised."""
         with self._slots:
-            found = self.find(query)
-            return self._record(query) if found is None else found
+            reply = self.find(query)
+            if reply is not None:
+                return reply
+            try:
+                return self.reply(query, again=self._context.engines.ask_again)
+            except EngineError as failure:
+                self._failures[self._key(query)] = failure
+                return failure
 
     def was_sent(self, query: Query) -> bool:
         """Whether the reply was requested in this run."""
-        return _reply_key(query) in self._fresh
+        return self.cached(query, again=True) is not None
 
     def close(self) -> None:
         """Closes the connection; a later request opens it again."""
@@ -248,55 +249,28 @@ class EngineClient:
         if engine is not None:
             engine.close()
 
-    def _record(self, query: Query) -> EngineReply | EngineError:
-        key = _reply_key(query)
-        try:
-            reply = self._reply(query)
-        except EngineError as failure:
-            self._failures[key] = failure
-            return failure
-        self._replies.put(key, reply)
-        self._fresh.add(key)
-        return reply
-
-    def _reply(self, query: Query) -> EngineReply:
-        """The reply after at most `retries` further requests."""
-        if self._failed_in_row >= MAX_CONSECUTIVE_FAILURES:
+    def _requested(self, request: Query) -> EngineReply:
+        if self.sender.breaker.is_open:
             raise EngineError(f"not asked, because {MAX_CONSECUTIVE_FAILURES} queries in a row failed", sent=False)
-        requests = 0
-        while True:
-            requests += 1
-            try:
-                reply = self._send(query)
-            except EngineError as failure:
-                pause = self._policy.pause(failure, requests)
-                if pause is None:
-                    failure.requests = requests
-                    self._end_request(failed=True)
-                    raise
-                self._session.pause(pause)
-            else:
-                self._end_request(failed=False)
-                return replace(reply, requests=requests)
+        reply, requests = self.sender.retried(lambda: self._send(request))
+        return replace(reply, requests=requests)
 
     def _send(self, query: Query) -> EngineReply:
-        self._session.check()
         self._keep_rate()
-        self._session.meter.reserve(_ONE_CALL)
-        try:
-            engine = self._connection()
-            asked, start = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", time.perf_counter()
-            reply = engine.ask(query, self.stage.depth)
-            seconds = reply.seconds or time.perf_counter() - start - reply.embed_seconds
-        finally:
-            self._session.meter.settle(_ONE_CALL, _ONE_CALL)
-        return checked_reply(replace(reply, seconds=seconds, asked=asked), self.stage.depth, self.corpus)
+        reply = self.sender.send(lambda: self._timed_reply(query), _ONE_CALL, lambda reply: _ONE_CALL)
+        return checked_reply(reply, self.stage.depth, self._context.corpus)
+
+    def _timed_reply(self, query: Query) -> EngineReply:
+        engine = self._connection()
+        asked, start = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", time.perf_counter()
+        reply = engine.ask(query, self.stage.depth)
+        return replace(reply, seconds=reply.seconds or time.perf_counter() - start - reply.embed_seconds, asked=asked)
 
     def _connection(self) -> EngineConnection:
         with self._connecting:
             if self._engine is None:
                 self._engine = self.stage.connect(self._context)
-                self._session.on_close(self.close)
+                self._context.session.on_close(self.close)
             return self._engine
 
     def _keep_rate(self) -> None:
@@ -307,16 +281,7 @@ class EngineClient:
             start = max(self._next_start, time.monotonic())
             self._next_start = start + 1 / self.stage.rate
         if (wait := start - time.monotonic()) > 0:
-            self._session.pause(wait)
-
-    def _end_request(self, *, failed: bool) -> None:
-        """Counts the queries in a row that failed."""
-        with self._lock:
-            self._failed_in_row = self._failed_in_row + 1 if failed else 0
-
-
-def _reply_key(query: Query) -> str:
-    return identity_key(query.id, query.text)
+            self.sender.pause(wait)
 
 
 def checked_reply(reply: EngineReply, size: int, corpus: Corpus) -> EngineReply:

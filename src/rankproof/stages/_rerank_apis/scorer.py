@@ -12,7 +12,7 @@ from rankproof._data.dataset import Query
 from rankproof._data.identity import identity
 from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import CallCounter, CallTotals
-from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES
+from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message
 from rankproof.models._api.errors import ModelRequestError
@@ -23,10 +23,10 @@ from rankproof.stages._fields import DEFAULT_FIELDS, Fields, check_known_fields,
 from rankproof.stages._llm_base import scores_or_positions
 from rankproof.stages._rerank_apis.wire import (
     PLAIN,
+    RerankClient,
     RerankConnection,
     RerankReply,
     RerankRequest,
-    RerankRequester,
     RerankShape,
     estimate_pairs,
 )
@@ -144,7 +144,7 @@ class LoadedRerankAPI:
         check_known_fields(context.corpus, api.fields)
         self._api, self._corpus = api, context.corpus
         endpoint, session = api.endpoint(), context.session
-        self._requests = session.requests(endpoint, "rerank", lambda: RerankRequester(endpoint, session), RerankReply)
+        self._client = session.model_client(endpoint, "rerank", lambda cache: RerankClient(endpoint, session, cache), RerankReply)
         self._lock = threading.Lock()
         self._models: set[str] = set()
         self._size = api.batch_size
@@ -182,7 +182,7 @@ class LoadedRerankAPI:
     def _asked(self, request: RerankRequest, counter: CallCounter) -> list[float | None]:
         """The scores of one request; one that is too large for the server is split."""
         try:
-            reply = self._requests.request(request, counter)
+            reply = self._client.request(request, counter)
         except ModelRequestError as error:
             if error.status in _TOO_LARGE and self._may_split(len(request.texts)):
                 return self._split(request, counter)

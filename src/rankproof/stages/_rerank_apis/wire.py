@@ -11,7 +11,8 @@ from rankproof._data.replies import lists_as_tuples
 from rankproof._data.text import pluralise
 from rankproof._io.http import ResponseFormatError, replace_surrogates
 from rankproof._llm.budget import Estimate, Usage, estimated_money, is_plausible
-from rankproof._llm.call_counts import CallCounter
+from rankproof._llm.cache import ResponseCache
+from rankproof._llm.client import ModelClient
 from rankproof._llm.session import LLMSession
 from rankproof.models._api.connection import ModelConnection, count_of, list_of, object_of
 from rankproof.models._api.settings import ModelServer, PaidModel
@@ -222,15 +223,15 @@ class RerankConnection:
         self._connection.close()
 
 
-class RerankRequester:
-    """Sends requests to one API within the budget and retries failed ones."""
+class RerankClient(ModelClient[RerankRequest, RerankReply]):
+    """Calls one rerank API."""
 
-    def __init__(self, server: RerankServer, session: LLMSession) -> None:
-        self._server, self._session, self.sender = server, session, session.sender()
+    def __init__(self, server: RerankServer, session: LLMSession, cache: ResponseCache[RerankReply]) -> None:
+        super().__init__(session.sender(), cache)
+        self._server, self._session = server, session
 
-    def reply(self, request: RerankRequest, counter: CallCounter) -> RerankReply:
-        """The reply; if no request brings one, all of them are counted and the last error is raised."""
-        reply, requests = self.sender.retried(lambda: self._send(request), counter)
+    def _requested(self, request: RerankRequest) -> RerankReply:
+        reply, requests = self.sender.retried(lambda: self._send(request))
         return replace(reply, requests=requests)
 
     def _send(self, request: RerankRequest) -> RerankReply:
