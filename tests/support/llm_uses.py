@@ -26,8 +26,8 @@ import numpy as np
 from rankproof._data.claims import ClaimTable, ClaimVerdict
 from rankproof._data.dataset import Queries, Query
 from rankproof._experiment.stage_output import call_count_notes
-from rankproof._generate.draft import FailedDocument, SourceDocument
 from rankproof._generate.filters import TermStatistics
+from rankproof._generate.generated_queries import FailedDocument, SourceDocument
 from rankproof._generate.generators import LLMGenerator
 from rankproof._judge.claims.llm import LLMClaimJudge, LLMClaimSettings
 from rankproof._judge.claims.logprob import LogprobJudge

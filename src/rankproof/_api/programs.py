@@ -187,8 +187,8 @@ def generate(
 
     `documents` are a Corpus, a Dataset, {id: text}, or the path of a dataset or JSONL file. `.dataset` of the result can be run.
     """
+    from rankproof._generate.generate import GenerationPipeline
     from rankproof._generate.output import example_table, generated_table
-    from rankproof._generate.pipeline import GenerationPipeline
 
     corpus = corpus_of(documents)
     with open_session(cache, budget) as session:
