@@ -102,44 +102,44 @@ def rater_agreement(raters: Sequence[Rater], adjudicated: Mapping[Pair, int] | N
         raise UsageError("agreement needs two raters", fix="specify the judgements of two people, or of a person and a machine")
     people, machines = ([rater for rater in raters if rater.is_machine is kind] for kind in (False, True))
     group = people if len(people) > 1 else raters
-    if not any(_shared(one, other) for one, other in combinations(raters, 2)):
+    if not any(_shared(first, second) for first, second in combinations(raters, 2)):
         raise UsageError("no pair of query and document was graded by two raters", fix="let them judge some of the same pairs")
     merged = _merged(people, adjudicated or {})
     against = [pair_agreement(merged, machine) for machine in machines] if people else []
     return AgreementFacts(
         group_agreement(group, of_people=len(people) > 1),
-        tuple(pair_agreement(one, other) for one, other in combinations(raters, 2)),
+        tuple(pair_agreement(first, second) for first, second in combinations(raters, 2)),
         tuple(against),
         tuple(disagreements(group, adjudicated or {})),
     )
 
 
-def _shared(one: Rater, other: Rater) -> list[Pair]:
-    return [pair for pair in one.grades if pair in other.grades]
+def _shared(rater: Rater, other: Rater) -> list[Pair]:
+    return [pair for pair in rater.grades if pair in other.grades]
 
 
 def _merged(people: Sequence[Rater], adjudicated: Mapping[Pair, int]) -> Rater:
     """One person as is; several as one rater, by the rule for merged judgements."""
     if len(people) == 1:
         return people[0]
-    given: dict[Pair, list[int]] = {}
+    grades_of: dict[Pair, list[int]] = {}
     for rater in people:
         for pair, grade in rater.grades.items():
-            given.setdefault(pair, []).append(grade)
-    return Rater(PEOPLE, {pair: adjudicated.get(pair, merged_grade(grades)) for pair, grades in given.items()})
+            grades_of.setdefault(pair, []).append(grade)
+    return Rater(PEOPLE, {pair: adjudicated.get(pair, merged_grade(grades)) for pair, grades in grades_of.items()})
 
 
-def pair_agreement(one: Rater, other: Rater) -> PairAgreement:
+def pair_agreement(rater: Rater, other: Rater) -> PairAgreement:
     """Cohen's kappas of two raters, and the share of equal grades."""
-    items = [RatedItem(pair[0], one.grades[pair], other.grades[pair]) for pair in sorted(_shared(one, other))]
+    items = [RatedItem(pair[0], rater.grades[pair], other.grades[pair]) for pair in sorted(_shared(rater, other))]
     weighted = (kappa(items, weights) for weights in ("none", "linear", "quadratic"))
-    return PairAgreement(one.name, other.name, len(items), same_grade(items), *weighted)
+    return PairAgreement(rater.name, other.name, len(items), same_grade(items), *weighted)
 
 
 def group_agreement(raters: Sequence[Rater], *, of_people: bool) -> GroupAgreement:
     """Krippendorff's alpha with gaps, and the kappas of the pairs that all graded."""
-    given = graded_pairs(raters)
-    several = [(pair[0], list(grades.values())) for pair, grades in given.items() if len(grades) > 1]
+    graded = graded_pairs(raters)
+    several = [(pair[0], list(grades.values())) for pair, grades in graded.items() if len(grades) > 1]
     counts = count_grades(several)
     complete = counts.only(counts.raters == len(raters))
     same = [RatedItem(query, min(grades), max(grades)) for query, grades in several if len(grades) == len(raters)]
@@ -158,11 +158,11 @@ def group_agreement(raters: Sequence[Rater], *, of_people: bool) -> GroupAgreeme
 
 def graded_pairs(raters: Sequence[Rater]) -> dict[Pair, dict[str, int]]:
     """The grades of each pair by rater, sorted by pair."""
-    found: dict[Pair, dict[str, int]] = {}
+    grades_of: dict[Pair, dict[str, int]] = {}
     for rater in raters:
         for pair, grade in rater.grades.items():
-            found.setdefault(pair, {})[rater.name] = grade
-    return dict(sorted(found.items()))
+            grades_of.setdefault(pair, {})[rater.name] = grade
+    return dict(sorted(grades_of.items()))
 
 
 def _possible_grades(counts: GradeCounts) -> int:
@@ -175,9 +175,11 @@ def _possible_grades(counts: GradeCounts) -> int:
 
 def disagreements(raters: Sequence[Rater], adjudicated: Mapping[Pair, int]) -> list[Disagreement]:
     """The pairs with different grades: those without an adjudicated grade first, then the largest difference first."""
-    found = []
+    disagreeing = []
     for pair, grades in graded_pairs(raters).items():
         if len(set(grades.values())) > 1:
             notes = {rater.name: rater.notes[pair] for rater in raters if rater.name in grades and rater.notes.get(pair)}
-            found.append(Disagreement(pair, grades, adjudicated.get(pair), notes))
-    return sorted(found, key=lambda one: (one.adjudicated is not None, -one.distance, one.pair))
+            disagreeing.append(Disagreement(pair, grades, adjudicated.get(pair), notes))
+    return sorted(
+        disagreeing, key=lambda disagreement: (disagreement.adjudicated is not None, -disagreement.distance, disagreement.pair)
+    )

@@ -62,15 +62,15 @@ def reading(alpha: Agreement) -> str:
     return "do not agree well enough to rely on the grades of one of them"
 
 
-def _machine(one: PairAgreement) -> str:
-    name = for_message(one.other)
-    if not one.items:
+def _machine(pair: PairAgreement) -> str:
+    name = for_message(pair.other)
+    if not pair.items:
         return f"{name} graded no pair that people graded."
-    if one.quadratic.value is None:
+    if pair.quadratic.value is None:
         return f"The agreement of {name} with people is not defined: all grades are the same."
     return (
-        f"{name} and people: kappa with quadratic weights is {_value(one.quadratic)} on {pluralise(one.items, 'pair')}, "
-        f"{band(one.quadratic.value)} agreement."
+        f"{name} and people: kappa with quadratic weights is {_value(pair.quadratic)} on {pluralise(pair.items, 'pair')}, "
+        f"{band(pair.quadratic.value)} agreement."
     )
 
 
@@ -79,10 +79,12 @@ def band(value: float) -> str:
     return next((word for low, word in BANDS if round(value, 2) >= low), "poor")
 
 
-def _value(one: Agreement) -> str:
-    assert one.value is not None, "only defined values are shown"
-    bounds = "" if one.interval is None else f" ({format_value(one.interval[0])} to {format_value(one.interval[1])})"
-    return f"{format_value(one.value)}{bounds}"
+def _value(agreement: Agreement) -> str:
+    assert agreement.value is not None, "only defined values are shown"
+    bounds = (
+        "" if agreement.interval is None else f" ({format_value(agreement.interval[0])} to {format_value(agreement.interval[1])})"
+    )
+    return f"{format_value(agreement.value)}{bounds}"
 
 
 def _names(raters: tuple[str, ...]) -> str:
@@ -132,7 +134,7 @@ def _group_table(facts: AgreementFacts) -> Table:
     group = facts.group
     who = f"{len(group.raters)} {'people' if group.of_people else 'raters'}"
     items = group.alpha["ordinal"].items
-    rows = tuple((name, one.value, one.interval, one.items) for name, one in _statistics(group))
+    rows = tuple((name, agreement.value, agreement.interval, agreement.items) for name, agreement in _statistics(group))
     return Table(
         "agreement",
         f"Agreement of {who} on {pluralise(items, 'pair')} of {pluralise(group.queries, 'query', 'queries')}",
@@ -180,9 +182,9 @@ def _pairs_table(facts: AgreementFacts) -> Table:
     )
 
 
-def _pair_row(one: PairAgreement) -> tuple[CellValue, ...]:
-    values = (one.same.value, one.kappa.value, one.linear.value, one.quadratic.value, one.quadratic.interval)
-    return (one.rater, one.other, one.items, *values)
+def _pair_row(pair: PairAgreement) -> tuple[CellValue, ...]:
+    values = (pair.same.value, pair.kappa.value, pair.linear.value, pair.quadratic.value, pair.quadratic.interval)
+    return (pair.rater, pair.other, pair.items, *values)
 
 
 def _disagreements_table(facts: AgreementFacts) -> Table:

@@ -86,15 +86,15 @@ class SegmentRow:
 
 def segment_rows(values: Mapping[str, MeasureResult], grouping: Grouping, options: SegmentOptions) -> list[SegmentRow]:
     """Every segment of every system, lowest first, with p corrected over all of them."""
-    found: list[SegmentRow] = []
+    rows: list[SegmentRow] = []
     queries = {name: tuple(sorted(value.query_ids)) for name, value in values.items()}
     for ids in dict.fromkeys(queries.values()):
         names = [name for name in values if queries[name] == ids]
-        columns = np.array([[each[query] for query in ids] for each in (values[name].per_query for name in names)])
+        columns = np.array([[per_query[query] for query in ids] for per_query in (values[name].per_query for name in names)])
         first = values[names[0]]
-        found += _rows_over_same_queries(names, ids, columns.T, _weights(first, ids), grouping, options, first.measure.range)
+        rows += _rows_over_same_queries(names, ids, columns.T, _weights(first, ids), grouping, options, first.measure.range)
     order = list(values)
-    return sorted(_corrected(found, options), key=lambda row: (order.index(row.system), row.value, row.segment))
+    return sorted(_corrected(rows, options), key=lambda row: (order.index(row.system), row.value, row.segment))
 
 
 def _rows_over_same_queries(
@@ -113,7 +113,7 @@ def _rows_over_same_queries(
     sizes = [len(chosen) for chosen in places.values()]
     grouped = values[np.concatenate(list(places.values()))]
     p = label_p(grouped, sizes, samples=options.samples, seed=options.seed)
-    found = []
+    rows = []
     for index, (segment, chosen) in enumerate(places.items()):
         inside, outside = values[chosen], np.delete(values, chosen, axis=0)
         own_weights, other_weights = (None, None) if weights is None else (weights[chosen], np.delete(weights, chosen))
@@ -123,14 +123,14 @@ def _rows_over_same_queries(
             rest = weighted_mean(outside[:, column], other_weights) if len(outside) else None
             interval = bounded_mean_interval(own, level=1 - options.alpha, within=within, weights=own_weights)
             chance = float(p[index, column]) if is_tested else None
-            found.append(SegmentRow(name, segment, len(own), weighted_mean(own, own_weights), interval, rest, chance))
-    return found
+            rows.append(SegmentRow(name, segment, len(own), weighted_mean(own, own_weights), interval, rest, chance))
+    return rows
 
 
-def _weights(one: MeasureResult, ids: Sequence[str]) -> FloatArray | None:
-    if one.weights is None:
+def _weights(result: MeasureResult, ids: Sequence[str]) -> FloatArray | None:
+    if result.weights is None:
         return None
-    by_query = dict(zip(one.query_ids, one.weights.tolist(), strict=True))
+    by_query = dict(zip(result.query_ids, result.weights.tolist(), strict=True))
     return np.array([by_query[query] for query in ids])
 
 
@@ -235,7 +235,7 @@ def segments(
     """
     options = options or SegmentOptions()
     every = {name: result[measure] for name, result in measure_results(inputs, [measure]).items()}
-    values = {name: one for name, one in every.items() if one.queries}
+    values = {name: known for name, known in every.items() if known.queries}
     if not values:
         raise UsageError(f"no system has a value of {measure}: every answer failed", fix="run the experiment again")
     first = next(iter(values.values()))
@@ -292,13 +292,13 @@ class _View:
 
     def failing_sentences(self, rows: Sequence[SegmentRow]) -> list[str]:
         """The segments whose whole interval is failing, each with its systems."""
-        found: dict[str, list[str]] = {}
+        failing: dict[str, list[str]] = {}
         for row in rows:
             if self.profile is not None and row.n >= MIN_QUERIES and is_failing(self.bands, row.interval):
-                found.setdefault(row.segment, []).append(row.system)
-        if self.profile is None or not found:
+                failing.setdefault(row.segment, []).append(row.system)
+        if self.profile is None or not failing:
             return []
-        listed = "; ".join(f"{for_message(name)} ({', '.join(map(for_message, systems))})" for name, systems in found.items())
+        listed = "; ".join(f"{for_message(name)} ({', '.join(map(for_message, systems))})" for name, systems in failing.items())
         return [f"Failing by the bands of {self.profile.name}, with the whole {self.options.percent} interval: {listed}."]
 
 
@@ -310,7 +310,7 @@ def _view(measure: Measure, grouping: Grouping, name: str, options: SegmentOptio
 def _overview(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], view: _View) -> Table:
     grouping, measure = view.grouping, view.measure
     cells = {(row.segment, row.system): row.value for row in rows}
-    sizes = {row.segment: max(each.n for each in rows if each.segment == row.segment) for row in rows}
+    sizes = {row.segment: max(other.n for other in rows if other.segment == row.segment) for row in rows}
     names = sorted(sizes, key=lambda name: sum(cells.get((name, system), 0.0) for system in values))
     queries = max(value.queries for value in values.values())
     every: tuple[CellValue, ...] = ("all queries", queries, *(value.value for value in values.values()))
@@ -388,7 +388,7 @@ def flat_segments_table(tables: Sequence[Table]) -> Table:
     rows = []
     for table in details:
         known = [dict(zip((column.name for column in table.columns[1:]), row[1:], strict=True)) for row in table.rows]
-        cells = (tuple(each.get(column.name) for column in widest) for each in known)
+        cells = (tuple(cells_of_row.get(column.name) for column in widest) for cells_of_row in known)
         rows += [(table.facts["measure"], table.facts["by"], row[0], *rest) for row, rest in zip(table.rows, cells, strict=True)]
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return Table("segments", "Every segment against the rest", columns, tuple(rows), notes=notes)

@@ -164,9 +164,9 @@ def _rounds(values: FloatArray, chosen: FloatArray, choice: Choice) -> tuple[Boo
     return ahead <= choice.margin + _ROUNDING, is_reversed, sums.argmax(axis=1)
 
 
-def _checked(name: str, found: Sequence[FloatArray], choice: Choice, kept: float | None = None) -> StabilityCheck:
+def _checked(name: str, values_of_rounds: Sequence[FloatArray], choice: Choice, kept: float | None = None) -> StabilityCheck:
     """The check of rounds whose values were measured again."""
-    parts = [_rounds(values, np.ones((1, len(values))), choice) for values in found]
+    parts = [_rounds(values, np.ones((1, len(values))), choice) for values in values_of_rounds]
     stands, is_reversed, best = (np.concatenate(part) for part in zip(*parts, strict=True))
     return StabilityCheck(name, stands, is_reversed, best.tolist(), kept)
 
@@ -203,7 +203,7 @@ def _changed_grades(inputs: AnalysisInput, choice: Choice, options: StabilityOpt
     rows = _judgements(inputs)
     grades = np.array([row.grade for row in rows])
     scale = np.unique(np.append(grades, 0 if grades.any() else 1)) if grades.min() == grades.max() else np.unique(grades)
-    found = []
+    values_of_rounds = []
     for at in range(options.rounds):
         words = random_words(stream_key(options.seed, "grades"), 2 * at * len(rows), 2 * len(rows)).reshape(2, -1)
         share = (words[0] >> np.uint64(11)).astype(np.float64) * 2.0**-53
@@ -211,8 +211,8 @@ def _changed_grades(inputs: AnalysisInput, choice: Choice, options: StabilityOpt
         moved = scale[(np.searchsorted(scale, grades) + step) % len(scale)]
         changed = np.where(share < options.flip, moved, grades).tolist()
         regraded = [row._replace(grade=grade) for row, grade in zip(rows, changed, strict=True)]
-        found.append(_measured(inputs, _qrels_like(inputs.qrels, regraded), choice))
-    return _checked(f"{100 * options.flip:g}% of the grades changed", found, choice)
+        values_of_rounds.append(_measured(inputs, _qrels_like(inputs.qrels, regraded), choice))
+    return _checked(f"{100 * options.flip:g}% of the grades changed", values_of_rounds, choice)
 
 
 def _other_judge(inputs: AnalysisInput, other: Qrels, choice: Choice) -> StabilityCheck:
@@ -239,8 +239,8 @@ def _pools(inputs: AnalysisInput, choice: Choice, depths: Sequence[int]) -> Iter
         # A query without a judged document in the pool has the value 0 for every system.
         values = np.zeros((len(queries) - len(judged), len(choice.systems)))
         if judged:
-            found = with_judgements(inputs, _qrels_like(inputs.qrels, cut), judged, measures=[choice.measure])
-            values = np.concatenate([_oriented(found.result, choice), values])
+            measured = with_judgements(inputs, _qrels_like(inputs.qrels, cut), judged, measures=[choice.measure])
+            values = np.concatenate([_oriented(measured.result, choice), values])
         yield _checked(f"a pool of the top {depth}", [values], choice, len(cut) / len(rows))
 
 
@@ -271,7 +271,7 @@ def _table(checks: Sequence[StabilityCheck], choice: Choice, decision: Decision,
 
 
 def _row(check: StabilityCheck, choice: Choice) -> tuple[CellValue, ...]:
-    best = sum(one == choice.system for one in check.best) / len(check.best)
+    best = sum(system == choice.system for system in check.best) / len(check.best)
     return check.name, len(check.best), float(check.stands.mean()), best, float(check.is_reversed.mean()), check.kept
 
 

@@ -64,8 +64,8 @@ def differences_table(comparison: Comparison) -> Table:
     rows: list[tuple[CellValue, ...]] = []
     for name in comparison.measures:
         short = measure_without_judge(parse_measure(name))
-        found = comparison.against_baseline(name)
-        rows += [(short, pair.system, pair.n, pair.difference, pair.ci, pair.p) for pair in found.values()]
+        pairs = comparison.against_baseline(name)
+        rows += [(short, pair.system, pair.n, pair.difference, pair.ci, pair.p) for pair in pairs.values()]
     return Table(
         name="answer differences",
         title=f"Differences from {for_message(str(baseline))}, missing values counted as the worst",
@@ -81,12 +81,12 @@ def differences_table(comparison: Comparison) -> Table:
     )
 
 
-def _claim_row(system: str, one: MeasureResult, level: float, *, several: bool) -> tuple[CellValue, ...]:
-    interval = mean_interval(one.values, level=level, within=one.measure.range)
-    judge = judge_of_measure(one.measure)
+def _claim_row(system: str, result: MeasureResult, level: float, *, several: bool) -> tuple[CellValue, ...]:
+    interval = mean_interval(result.values, level=level, within=result.measure.range)
+    judge = judge_of_measure(result.measure)
     own = (judge_words(judge) if judge else "",) if several else ()
-    mean = one.value if one.queries else None
-    return (system, measure_without_judge(one.measure), *own, one.queries, mean, interval, count_words(one.counts))
+    mean = result.value if result.queries else None
+    return (system, measure_without_judge(result.measure), *own, result.queries, mean, interval, count_words(result.counts))
 
 
 def count_words(counts: Mapping[str, int]) -> str:

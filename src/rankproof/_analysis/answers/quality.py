@@ -51,12 +51,12 @@ class RankCorrelation:
         return f"{strength} {'positive' if low > 0 else 'negative'} correlation of retrieval and answers ({numbers})"
 
 
-def rank_correlation(one: Sequence[float], other: Sequence[float]) -> RankCorrelation | None:
+def rank_correlation(values: Sequence[float], other: Sequence[float]) -> RankCorrelation | None:
     """The rank correlation of two values; None for few queries or a constant value."""
-    n = len(one)
-    if n < _MIN_QUERIES or len(set(one)) < 2 or len(set(other)) < 2:
+    n = len(values)
+    if n < _MIN_QUERIES or len(set(values)) < 2 or len(set(other)) < 2:
         return None
-    rho = float(np.clip(np.corrcoef(_ranks(one), _ranks(other))[0, 1], -1, 1))
+    rho = float(np.clip(np.corrcoef(_ranks(values), _ranks(other))[0, 1], -1, 1))
     if abs(rho) == 1:
         return RankCorrelation(rho, n, (rho, rho))
     reach = normal_quantile(0.975) * math.sqrt((1 + rho**2 / 2) / (n - 3))
@@ -120,9 +120,9 @@ def answer_verdicts(answer_input: AnswerInput, system: str, profile: BandProfile
             sentences += [f"{for_message(system)}: {advice}"] if advice else []
     if answer_input.retrieval is not None:
         ranks = answer_input.retrieval[system][RETRIEVAL_MEASURES[0]].per_query
-        found = rank_correlation([ranks[query] for query in scores], list(scores.values()))
-        if found is not None:
-            sentences.append(f"{for_message(system)}: {found.describe()}.")
+        correlation = rank_correlation([ranks[query] for query in scores], list(scores.values()))
+        if correlation is not None:
+            sentences.append(f"{for_message(system)}: {correlation.describe()}.")
     return sentences
 
 
@@ -131,7 +131,7 @@ def retrieval_means(answer_input: AnswerInput, system: str) -> dict[str, float]:
     scores = f1_by_query(answer_input, system)
     if answer_input.retrieval is None or not scores:
         return {}
-    ranked = {name: one.per_query for name, one in answer_input.retrieval[system].items()}
+    ranked = {name: result.per_query for name, result in answer_input.retrieval[system].items()}
     return {name: _mean([values[query] for query in scores]) for name, values in ranked.items()}
 
 
@@ -171,7 +171,9 @@ def answer_findings(answer_input: AnswerInput, profile: BandProfile) -> Iterator
     for name, measure in answer_input.inputs.result.systems[0].measures.items():
         if measure.measure.name == "F1" and measure.queries:
             yield from _describe_best(
-                {each.name: each.measures[name] for each in answer_input.inputs.result.systems}, name, "Answers"
+                {system_result.name: system_result.measures[name] for system_result in answer_input.inputs.result.systems},
+                name,
+                "Answers",
             )
     for system in answer_input.answers:
         yield from answer_verdicts(answer_input, system, profile)

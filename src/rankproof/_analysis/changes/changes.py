@@ -47,11 +47,11 @@ class Changes:
 
     def pair(self, system: MatchedSystem, measure: str | None = None, of: Comparison | None = None) -> PairRecord | None:
         """A system after against before, by the primary measure or another; None if it was not tested."""
-        found = of or self.main
-        if found is None:
+        comparison = of or self.main
+        if comparison is None:
             return None
-        wanted = (system.after, system.before, measure or found.primary)
-        return next((pair for pair in found.pairs if (pair.system, pair.other, pair.measure) == wanted), None)
+        wanted = (system.after, system.before, measure or comparison.primary)
+        return next((pair for pair in comparison.pairs if (pair.system, pair.other, pair.measure) == wanted), None)
 
 
 def compare_before_after(
@@ -70,13 +70,15 @@ def compare_before_after(
     """Compare two results of the same data; different data are an error. The settings are those of `compare`."""
     if labels[0] == labels[1]:
         raise UsageError("the two results have the same name", fix="give each its own name with --name")
-    before, after = (one if primary is None else with_decision_settings(one, primary=primary) for one in (before, after))
+    before, after = (
+        results if primary is None else with_decision_settings(results, primary=primary) for results in (before, after)
+    )
     judged = before.is_judged or after.is_judged
-    found = [input_from_results(one, needs_judgements=judged) for one in (before, after)]
-    old, new = ([run.name for run in one.system_runs] for one in (before, after))
+    both = [input_from_results(results, needs_judgements=judged) for results in (before, after)]
+    old, new = ([run.name for run in results.system_runs] for results in (before, after))
     matched = matched_systems(old, new, labels)
-    inputs = join_inputs([replace(one, name=label) for one, label in zip(found, labels, strict=True)])
-    pairs = [(one.after, one.before) for one in matched]
+    inputs = join_inputs([replace(results, name=label) for results, label in zip(both, labels, strict=True)])
+    pairs = [(results.after, results.before) for results in matched]
     comparison = None
     if judged and _has_primary(inputs):
         comparison = compare_inputs(
@@ -120,13 +122,14 @@ def _compared_answers(
     names = [name for name in before.answers.systems[0].measures if name in after.answers.systems[0].measures]
     if not names:
         return None
-    each = [answer_input_from_results(one, names).inputs for one in (before, after)]
-    queries = tuple(dict.fromkeys(query for one in each for query in one.result.queries))
-    found = [
-        replace(one, name=label, result=replace(one.result, queries=queries)) for one, label in zip(each, labels, strict=True)
+    both = [answer_input_from_results(inputs, names).inputs for inputs in (before, after)]
+    queries = tuple(dict.fromkeys(query for inputs in both for query in inputs.result.queries))
+    labelled = [
+        replace(inputs, name=label, result=replace(inputs.result, queries=queries))
+        for inputs, label in zip(both, labels, strict=True)
     ]
     try:
-        return compare_inputs(join_inputs(found), pairs=pairs)
+        return compare_inputs(join_inputs(labelled), pairs=pairs)
     except UsageError:
         return None
 
@@ -136,38 +139,42 @@ _MOST_NAMES = 6
 
 def change_sentences(changes: Changes) -> tuple[str, ...]:
     """Whether the systems are better than before; then one sentence for each system, if there are several."""
-    found = changes.main
-    if found is None:
+    comparison = changes.main
+    if comparison is None:
         return _overlap_sentences(changes)
-    n = f"n = {pluralise(found.n, 'query', 'queries')}"
-    each = next((table.sentences for table in found.tables if table.name == "verdicts"), ())
-    if not each:
+    n = f"n = {pluralise(comparison.n, 'query', 'queries')}"
+    verdicts = next((table.sentences for table in comparison.tables if table.name == "verdicts"), ())
+    if not verdicts:
         return (f"Nothing was tested: {n}, or the systems of both retrieved nothing.",)
-    if len(each) == len(changes.matched) == 1:
-        return each
-    summary = _summary(changes, found, n)
-    return (summary,) if all(pair is not None and pair.verdict == "same" for pair in _pairs(changes, found)) else (summary, *each)
+    if len(verdicts) == len(changes.matched) == 1:
+        return verdicts
+    summary = _summary(changes, comparison, n)
+    return (
+        (summary,)
+        if all(pair is not None and pair.verdict == "same" for pair in _pairs(changes, comparison))
+        else (summary, *verdicts)
+    )
 
 
-def _pairs(changes: Changes, found: Comparison) -> list[PairRecord | None]:
-    return [changes.pair(one, of=found) for one in changes.matched]
+def _pairs(changes: Changes, comparison: Comparison) -> list[PairRecord | None]:
+    return [changes.pair(system, of=comparison) for system in changes.matched]
 
 
-def _summary(changes: Changes, found: Comparison, n: str) -> str:
+def _summary(changes: Changes, comparison: Comparison, n: str) -> str:
     """One sentence on all systems of both."""
     by_verdict: dict[str, list[str]] = {}
-    for one, pair in zip(changes.matched, _pairs(changes, found), strict=True):
-        by_verdict.setdefault("untested" if pair is None else pair.verdict, []).append(one.name)
+    for system, pair in zip(changes.matched, _pairs(changes, comparison), strict=True):
+        by_verdict.setdefault("untested" if pair is None else pair.verdict, []).append(system.name)
     before, after = map(for_message, changes.labels)
     first_word = after.capitalize() if changes.labels == LABELS else after
     better, worse, same = (by_verdict.get(verdict, []) for verdict in ("better", "worse", "same"))
     if len(same) == len(changes.matched):
-        return f"Nothing changed: {_have(same, f'the same {found.primary} on every query')} ({n})."
-    head = f"No significant change in {found.primary} from {before} to {after}"
+        return f"Nothing changed: {_have(same, f'the same {comparison.primary} on every query')} ({n})."
+    head = f"No significant change in {comparison.primary} from {before} to {after}"
     if better or worse:
         first, *other = [(word, names) for word, names in (("better", better), ("worse", worse)) if names]
         also = "".join(f", and {word} for {_names(names)}" for word, names in other)
-        head = f"{first_word} is {first[0]} than {before} in {found.primary} for {_names(first[1])}{also}"
+        head = f"{first_word} is {first[0]} than {before} in {comparison.primary} for {_names(first[1])}{also}"
     open_ = [*by_verdict.get("not significant", []), *by_verdict.get("equivalent", [])]
     rest = [
         *([f"no significant change for {_names(open_)}"] if open_ and (better or worse) else []),
@@ -190,10 +197,10 @@ def _names(names: Sequence[str]) -> str:
 
 def _overlap_sentences(changes: Changes) -> tuple[str, ...]:
     """What is known of rankings without judgements."""
-    same = [one.name for one in changes.matched if _is_same(changes, one)]
+    same = [system.name for system in changes.matched if _is_same(changes, system)]
     if len(same) == len(changes.matched):
         return (f"Nothing changed: {_have(same, 'the same rankings')}.",)
-    other = [one.name for one in changes.matched if one.name not in same]
+    other = [system.name for system in changes.matched if system.name not in same]
     kept = f"; {_have(same, 'the same rankings')}" if same else ""
     return (
         f"The rankings of {_names(other)} changed{kept}.",
@@ -208,29 +215,29 @@ def _is_same(changes: Changes, system: MatchedSystem) -> bool:
 
 def change_table(changes: Changes, of: Comparison | None = None) -> Table:
     """A row for each system: its value before and after, and the difference with interval and test."""
-    found = of or changes.main
-    if found is None:
+    comparison = of or changes.main
+    if comparison is None:
         return _overlap_table(changes)
-    (before, after), level = changes.labels, found.options.percent
-    correction = found.options.correction_name or "no correction"
+    (before, after), level = changes.labels, comparison.options.percent
+    correction = comparison.options.correction_name or "no correction"
     columns = (
         Column("system"),
-        Column(before, "value", f"mean {found.primary} before"),
-        Column(after, "value", f"mean {found.primary} after"),
+        Column(before, "value", f"mean {comparison.primary} before"),
+        Column(after, "value", f"mean {comparison.primary} after"),
         Column("difference", "difference", f"{after} minus {before}"),
-        Column(f"{level} CI", "interval", f"of the difference, {found.options.about_interval}; empty if few queries differ"),
-        Column("p", "p", f"two-sided, {found.options.about_p}"),
+        Column(f"{level} CI", "interval", f"of the difference, {comparison.options.about_interval}; empty if few queries differ"),
+        Column("p", "p", f"two-sided, {comparison.options.about_p}"),
         Column("p adjusted", "p", f"{correction}, over the systems of both"),
         Column("verdict", about=f"on {after}"),
     )
-    rows = tuple(_tested_row(changes, system, found) for system in changed_systems(changes))
-    title = f"{found.primary} of each system, {before} and {after} (n = {pluralise(found.n, 'query', 'queries')})"
-    return Table("changes", title, columns, rows, notes=tuple(_notes(changes, found)), facts={"primary": found.primary})
+    rows = tuple(_tested_row(changes, system, comparison) for system in changed_systems(changes))
+    title = f"{comparison.primary} of each system, {before} and {after} (n = {pluralise(comparison.n, 'query', 'queries')})"
+    return Table("changes", title, columns, rows, notes=tuple(_notes(changes, comparison)), facts={"primary": comparison.primary})
 
 
 def order_note(changes: Changes) -> str | None:
     """A note on results that are newer than those after them, by the dates that they record."""
-    dates = [str(one.provenance.get("created") or "")[:_TO_THE_MINUTE] for one in (changes.before, changes.after)]
+    dates = [str(results.provenance.get("created") or "")[:_TO_THE_MINUTE] for results in (changes.before, changes.after)]
     if not all(dates) or dates[0] <= dates[1]:
         return None
     (before, after), (newer, older) = map(for_message, changes.labels), map(for_message, dates)
@@ -240,28 +247,28 @@ def order_note(changes: Changes) -> str | None:
 _TO_THE_MINUTE = len("2026-01-02T03:04")
 
 
-def _notes(changes: Changes, found: Comparison) -> Iterator[str]:
+def _notes(changes: Changes, comparison: Comparison) -> Iterator[str]:
     if (note := order_note(changes)) is not None:
         yield note
-    yield from found.notes
-    if found.method:
-        yield found.method
+    yield from comparison.notes
+    if comparison.method:
+        yield comparison.method
 
 
 def changed_systems(changes: Changes) -> list[MatchedSystem]:
     """The systems of both, then those of one of them; a name is empty where the other results lack the system."""
-    known = {name for one in changes.matched for name in (one.before, one.after)}
+    known = {name for system in changes.matched for name in (system.before, system.after)}
     own = {run.name for run in changes.after.system_runs}
     others = [run.name for run in changes.joined.system_runs if run.name not in known]
     alone = [MatchedSystem(name, "", name) if name in own else MatchedSystem(name, name, "") for name in others]
     return [*changes.matched, *alone]
 
 
-def _tested_row(changes: Changes, system: MatchedSystem, found: Comparison) -> tuple[CellValue, ...]:
-    pair = changes.pair(system, of=found)
+def _tested_row(changes: Changes, system: MatchedSystem, comparison: Comparison) -> tuple[CellValue, ...]:
+    pair = changes.pair(system, of=comparison)
     if pair is not None:
         return system.name, pair.other_value, pair.value, pair.difference, pair.ci, pair.p, pair.p_adjusted, pair.verdict
-    old, new = (found.values.get(name, {}).get(found.primary) for name in (system.before, system.after))
+    old, new = (comparison.values.get(name, {}).get(comparison.primary) for name in (system.before, system.after))
     only = f"only {changes.labels[0] if system.before else changes.labels[1]}"
     return system.name, old, new, None, None, None, None, "not tested" if system.before and system.after else only
 
@@ -269,7 +276,9 @@ def _tested_row(changes: Changes, system: MatchedSystem, found: Comparison) -> t
 def _overlap_table(changes: Changes) -> Table:
     """How much the rankings before and after have in common."""
     rankings = {run.name: rankings_of(changes.joined, run.name) for run in changes.joined.system_runs}
-    rows = tuple((one.name, *mean_overlaps(changes.joined.queries, rankings, one.before, one.after)) for one in changes.matched)
+    rows = tuple(
+        (system.name, *mean_overlaps(changes.joined.queries, rankings, system.before, system.after)) for system in changes.matched
+    )
     title = (
         f"Rankings of {changes.labels[0]} and {changes.labels[1]} ({pluralise(len(changes.joined.queries), 'query', 'queries')})"
     )

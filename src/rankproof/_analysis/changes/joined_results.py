@@ -32,28 +32,30 @@ def matched_systems(before: Sequence[str], after: Sequence[str], labels: Labels)
     old, new = joined_names([(labels[0], before), (labels[1], after)])
     if len(before) == len(after) == 1 and before != after:
         return (MatchedSystem(f"{before[0]} → {after[0]}", old[before[0]], new[after[0]]),)
-    found = tuple(MatchedSystem(name, old[name], new[name]) for name in after if name in old)
-    if not found:
+    matched = tuple(MatchedSystem(name, old[name], new[name]) for name in after if name in old)
+    if not matched:
         names = f"{', '.join(map(for_message, before))} and {', '.join(map(for_message, after))}"
         raise UsageError(
             f"the two results have no system of the same name ({names})",
             fix="give the systems the same names in both experiments, or use `rankproof compare BEFORE AFTER`",
         )
-    return found
+    return matched
 
 
 def joined_results(
     before: ExperimentResult, after: ExperimentResult, labels: Labels, matched: Sequence[MatchedSystem]
 ) -> ExperimentResult:
     """The systems of both on the queries of both."""
-    each = [[run.name for run in one.system_runs] for one in (before, after)]
-    names = joined_names(list(zip(labels, each, strict=True)))
+    run_names = [[run.name for run in results.system_runs] for results in (before, after)]
+    names = joined_names(list(zip(labels, run_names, strict=True)))
     queries = tuple(dict.fromkeys((*before.queries, *after.queries)))
     runs = [
-        _moved(run, new, one.queries, queries) for one, new in zip((before, after), names, strict=True) for run in one.system_runs
+        _moved(run, new, results.queries, queries)
+        for results, new in zip((before, after), names, strict=True)
+        for run in results.system_runs
     ]
     texts = {**after.texts, **before.texts}
-    order = [name for one in matched for name in (one.before, one.after)]
+    order = [name for system in matched for name in (system.before, system.after)]
     runs.sort(key=lambda run: order.index(run.name) if run.name in order else len(order))
     return replace(
         before,
@@ -100,5 +102,5 @@ def _joined_result(results: Sequence[Result], names: Sequence[Mapping[str, str]]
 def _joined_answers(
     before: ExperimentResult, after: ExperimentResult, names: Sequence[Mapping[str, str]], order: Sequence[str]
 ) -> Result | None:
-    found = [(one.answers, new) for one, new in zip((before, after), names, strict=True) if one.answers is not None]
-    return _joined_result([one for one, _ in found], [new for _, new in found], order) if found else None
+    both = [(results.answers, new) for results, new in zip((before, after), names, strict=True) if results.answers is not None]
+    return _joined_result([result for result, _ in both], [new for _, new in both], order) if both else None

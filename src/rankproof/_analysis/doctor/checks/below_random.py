@@ -132,7 +132,7 @@ def _level(hits: Hits, inputs: DoctorInput) -> RandomLevelTest | None:
     tested = hits.present & (relevant > 0)
     if inputs.size <= DEPTH or not tested.any():
         return None
-    found = np.bincount(hits.query_index[(hits.grades >= inputs.rel) & (hits.ranks <= DEPTH)], minlength=len(hits.queries))[
+    retrieved = np.bincount(hits.query_index[(hits.grades >= inputs.rel) & (hits.ranks <= DEPTH)], minlength=len(hits.queries))[
         tested
     ]
     good: FloatArray = np.minimum(relevant[tested], inputs.size).astype(np.float64)
@@ -142,4 +142,4 @@ def _level(hits: Hits, inputs: DoctorInput) -> RandomLevelTest | None:
     if not error:
         return None
     best = float(np.mean(np.minimum(good, DEPTH) / good))
-    return RandomLevelTest(float(np.mean(found / good)), float(np.mean(top / size)), error, best, len(good))
+    return RandomLevelTest(float(np.mean(retrieved / good)), float(np.mean(top / size)), error, best, len(good))

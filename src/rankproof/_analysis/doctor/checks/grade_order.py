@@ -93,9 +93,9 @@ def order_of(hits: Hits, rel: int) -> GradeOrder:
     return GradeOrder(above, below, relevant_above, zero_above, levels)
 
 
-def _pairs(ranks: IntArray, found: IntArray, grades: IntArray) -> IntArray:
+def _pairs(ranks: IntArray, judged: IntArray, grades: IntArray) -> IntArray:
     """How often a grade (row) is above another (column) in one ranking."""
-    ordered = found[np.argsort(ranks, kind="stable")]
+    ordered = judged[np.argsort(ranks, kind="stable")]
     is_grade = (ordered[ordered >= 0, None] == grades).astype(np.int64)
     before = np.cumsum(is_grade, axis=0) - is_grade
     pairs: IntArray = before.T @ is_grade
