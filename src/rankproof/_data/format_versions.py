@@ -26,7 +26,7 @@ TRAINING_DATA = 2
 """Of the training data of trained encoders: a part of their digest."""
 TOKENIZER_COMPARISON = 2
 """Of the document of a comparison of tokenizers."""
-BASELINE = 6
+BASELINE = 7
 """Of a baseline file that `rankproof gate` compares with."""
 JUDGEMENT_LOG = 3
 """Of the log of people's judgements; version 2 has no notes and no adjudications, and is continued."""

@@ -273,9 +273,15 @@ def _as_result(systems: Sequence[SavedValues], measure: Measure) -> Result:
     names = (systems[0].name, BEFORE)
     results = []
     for own, saved in zip(names, systems, strict=False):
-        values = saved.measures[name]
+        values, partly = saved.measures[name], saved.partly.get(name, {})
         stored = MeasureResult(
-            measure, 0.0, tuple(values), np.fromiter(values.values(), np.float64), reasons=saved.reasons.get(name, {})
+            measure,
+            0.0,
+            tuple(values),
+            np.fromiter(values.values(), np.float64),
+            reasons=saved.reasons.get(name, {}),
+            repeats={query: np.array(answered.values) for query, answered in partly.items()},
+            repeat_reasons={query: answered.reasons for query, answered in partly.items()},
         )
         results.append(SystemResult(own, {name: stored}, ()))
     return Result((), tuple(results))
