@@ -160,7 +160,7 @@ def test_a_drop_that_depends_on_unjudged_documents_is_unsure(tmp_path: Path) -> 
     assert "s may not have been judged. Of the documents that only the baseline shows in its top 5, 60 of 180" in drop.sentence
     assert "of those of s 0 of 180" in drop.sentence
     assert drop.sentence.endswith(
-        "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
+        "Next: rankproof audit QRELS RUN… -m nDCG@5 --judge-next 20, or --judgements complete if nothing relevant is missing."
     )
 
 

@@ -21,7 +21,6 @@ WITHOUT_UNJUDGED, WITHOUT_ABSTENTIONS = "without unjudged documents", "without a
 WITHOUT_LACKING = "without queries that a system lacks"
 OTHERS_AT_BEST, ALL_AT_BEST = "with those of the other systems at their best", "with all at their best"
 """The scenarios in words."""
-NEXT_JUDGEMENTS = "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
 _SHOWN_SYSTEMS = 3
 DOUBT = "doubt"
 QUERY_MINUTES, LABEL_MINUTES = 10, 5
@@ -291,6 +290,11 @@ def missing_sentences(measure: Measure, missing: Sequence[MissingCount], n: int)
             yield f"{name} abstained on {count.abstained:,} {of}"
         if count.unknown:
             yield f"The judge gave {name} no value for {count.unknown:,} {of}"
+
+
+def next_judgements(audit_command: str) -> str:
+    """What to do about a rival that may not have been judged."""
+    return f"Next: {audit_command}, or --judgements complete if nothing relevant is missing."
 
 
 def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:

@@ -18,7 +18,7 @@ from rankproof._analysis.compare.joined_values import (
 )
 from rankproof._analysis.compare.judged_decision import labelled_data
 from rankproof._analysis.compare.people_labels import PeopleValues
-from rankproof._analysis.compare.unjudged_documents import ChosenSystems, top_lists, unjudged_rival
+from rankproof._analysis.compare.unjudged_documents import ChosenSystems, audit_command, top_lists, unjudged_rival
 from rankproof._analysis.decision.decide import (
     MAX_FAILED,
     MIN_QUERIES,
@@ -30,9 +30,9 @@ from rankproof._analysis.decision.decide import (
     no_margin_text,
 )
 from rankproof._analysis.decision.scenarios import (
-    NEXT_JUDGEMENTS,
     MissingValues,
     missing_scenarios,
+    next_judgements,
     missing_sentences,
     scenario_text,
     unjudged_text,
@@ -263,8 +263,8 @@ class ChangeInput:
         finding, is_open = unjudged_rival(inputs, joined, data, choice, has_zeros=has_zeros)
         if finding is None:
             return change
-        text = unjudged_text(finding, change.limit)
-        return replace(change, doubt=f"{text}. {NEXT_JUDGEMENTS.removesuffix('.')}") if is_open else replace(change, remark=text)
+        text, todo = unjudged_text(finding, change.limit), next_judgements(audit_command(self.inputs, self.measure))
+        return replace(change, doubt=f"{text}. {todo.removesuffix('.')}") if is_open else replace(change, remark=text)
 
 
 def _as_result(systems: Sequence[SavedValues], measure: Measure) -> Result:
