@@ -157,3 +157,13 @@ def test_the_command_that_lists_pairs_to_judge_names_the_files_and_the_measure(
     assert f"Next: {command}, or --judgements complete" in output
     assert main(shlex.split(command)[1:]) == 0
     assert "pairs to judge next (P@10" in capsys.readouterr().out
+
+
+def test_rankings_that_are_no_files_have_no_file_in_the_command(tmp_path: Path) -> None:
+    command = "rankproof audit QRELS RUN… --judge-next 20"
+    assert decided(pool(2, 0)).audit_command == command
+    assert rp.compare(rp.evaluate(pool(2, 0), RUNS, "nDCG@10"), samples=100).decision.audit_command == command
+    path = tmp_path / "words.run"
+    rp.write_run(with_ranks(RUNS["words"], -1), path)
+    runs = {"words": path, "meaning": RUNS["meaning"]}
+    assert rp.compare(rp.evaluate(pool(2, 0), runs, "nDCG@10"), samples=100).decision.audit_command == command

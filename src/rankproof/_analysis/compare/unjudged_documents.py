@@ -69,7 +69,10 @@ def audit_command(inputs: AnalysisInput, measure: Measure) -> str:
         words = [folder or "RESULTS"]
     else:
         runs = inputs.runs.sources if isinstance(inputs.runs, RunSources) else inputs.runs
-        files = [source if isinstance(source, str) else source.source for source in runs.values()]
+        files = [
+            os.fspath(source) if isinstance(source, str | os.PathLike) else getattr(source, "source", "")
+            for source in runs.values()
+        ]
         is_file = bool(files) and all(map(os.path.isfile, (inputs.qrels.source, *files)))
         words = [inputs.qrels.source, *dict.fromkeys(files), *rel] if is_file else ["QRELS", "RUN…", *rel]
     named = [] if str(measure) == USUAL_PRIMARY else ["-m", str(measure)]
