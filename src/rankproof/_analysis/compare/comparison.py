@@ -214,8 +214,9 @@ def compare_inputs(
     data = _decision_data(distinct, own, costs_of, len(whole.queries), is_complete=judgements is not None)
     decision = _decision(distinct, own, own_all, data, labels_by, margin=allowed, baseline=named, looks=looks, seed=options.seed)
     decision = decision if judgements is not None else with_unjudged_documents(distinct, own, data, decision)
-    command = audit_command(kept, joined.measures[0])
-    decision = replace(decision, judgements=judgements, reused_replies=reused_replies(inputs.system_runs), audit_command=command)
+    decision = replace(decision, judgements=judgements, reused_replies=reused_replies(inputs.system_runs))
+    if decision.unjudged_rival is not None or decision.judge_next:
+        decision = replace(decision, audit_command=audit_command(kept, joined.measures[0]))
     decision = with_copies(decision, copies, joined, costs_of, failed_calls(kept)) if copies else decision
     decision = with_repeats(kept, decision, joined)
     notes = (

@@ -261,7 +261,7 @@ class Decision(Viewed):
     needed: QueriesNeeded | None = None
     judge_next: tuple[tuple[str, str], ...] = ()
     unjudged: int = 0
-    audit_command: str = "rankproof audit QRELS RUN… --judge-next 20"
+    audit_command: str = ""
     judge_noise: float | None = None
     reused_replies: tuple[ReusedReplies, ...] = ()
     repeats: RepeatedAnswers | None = None
