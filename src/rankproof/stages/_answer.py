@@ -20,7 +20,7 @@ from rankproof._llm.parsing import parse_json, reply_text
 from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, count_truncated, fill_prompt, quote_untrusted
 from rankproof._registry import Option
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
-from rankproof.stages._base import BuildContext, CallsModel, Cost, OneInput, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, CallsModel, OneInput, QueryTimer, Searcher, Stage
 from rankproof.stages._chunked import whole_documents_note
 from rankproof.stages._fields import (
     DEFAULT_FIELDS,
@@ -165,7 +165,7 @@ class GenerateAnswer(OneInput, CallsModel):
         return AnswerSearcher(self, context.corpus, context.session.client(self.model, "answer"))
 
 
-class AnswerSearcher:
+class AnswerSearcher(Searcher):
     """The corpus and the client of the language model."""
 
     def __init__(self, stage: GenerateAnswer, corpus: Corpus, client: ChatClient) -> None:
@@ -196,10 +196,6 @@ class AnswerSearcher:
         counter.count("dropped", parsed.dropped)
         return _build_answer(parsed, given)
 
-    def cost(self) -> Cost:
-        """No cost: nothing is indexed."""
-        return Cost()
-
     def facts(self) -> Mapping[str, Any]:
         """The model, and the number and length of the passages."""
         return {**self._client.facts(), "top": self._stage.top, "passage_characters": self._stage.passage_characters}
@@ -207,9 +203,6 @@ class AnswerSearcher:
     def notes(self) -> Sequence[str]:
         """A note if answers are read from whole documents; failures are counted query by query."""
         return whole_documents_note(self._stage.stage)
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""
 
 
 def _build_answer(parsed: ParsedAnswer, given: tuple[str, ...]) -> Given:

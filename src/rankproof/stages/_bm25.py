@@ -21,7 +21,7 @@ from rankproof._data.run import TermPart
 from rankproof._data.text import pluralise
 from rankproof._registry import Option
 from rankproof.stages._analyzer import WORD_ANALYZER, analyzer_libraries, check_analyzer, check_language
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Searcher, Stage
 from rankproof.stages._bm25_index import count_distinct, frequency_factors, length_norms
 from rankproof.stages._bm25_partitions import (
     BM25Index,
@@ -50,7 +50,7 @@ def idf(found: int, size: int) -> float:
 
 
 @dataclass(frozen=True)
-class BM25:
+class BM25(Stage):
     """BM25 as in bm25s; `stop_words` is True for the list of the language, False for none, or a tuple of words.
 
     `tokens` is words, characters-N, bytes-N or bpe-N; stemming and stop words apply to words only.
@@ -74,10 +74,6 @@ class BM25:
             object.__setattr__(self, "stemming", False)
             object.__setattr__(self, "stop_words", False)
         check_language(self.language, stemming=self.stemming, stop_words=self.stop_words)
-
-    def inputs(self) -> tuple[Stage, ...]:
-        """None: it searches the documents."""
-        return ()
 
     def revision(self) -> str:
         """The versions of the libraries that the tokens depend on, "" for n-grams."""
@@ -119,7 +115,7 @@ def index_in_memory(stage: BM25, corpus: Corpus, partitions: BM25Partitions) -> 
     return BM25Searcher(stage, corpus, partitions, totals, indexes, cost)
 
 
-class BM25Searcher:
+class BM25Searcher(Searcher):
     """The indexes of all partitions, ready to search."""
 
     def __init__(
@@ -214,6 +210,3 @@ class BM25Searcher:
             return [f"no document has a word in {fields}: nothing is retrieved"]
         what = pluralise(self.totals.empty, "document has", "documents have")
         return [f"{what} no words in {fields} and cannot be found"] if self.totals.empty else []
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""

@@ -25,7 +25,7 @@ from rankproof._io.corpus_store import StoredPartition, indexed_corpus, write_pa
 from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.models._wordllama import token_starts, tokenizer_revision
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import Depth, check_settings
 from rankproof.stages._partitions import PreparedPartitions
 
@@ -145,7 +145,7 @@ WHOLE_DOCUMENTS_NOTE = (
 
 
 @dataclass(frozen=True)
-class Chunked:
+class Chunked(Stage):
     """Runs the input stage on chunks of `size` units that overlap by `overlap` units (None: size // 5).
 
     Its ranking of chunks is collapsed to documents. `pool` limits the chunks that are used (None: all). The depth of the input
@@ -282,7 +282,7 @@ def _is_chunked(stage: Stage) -> bool:
     return isinstance(stage, Chunked) or any(map(_is_chunked, stage.inputs()))
 
 
-class ChunkedSearcher:
+class ChunkedSearcher(Searcher):
     """Collapses a ranking of chunks to documents."""
 
     def __init__(self, stage: Chunked, split: SplitCorpus) -> None:
@@ -319,6 +319,3 @@ class ChunkedSearcher:
             if without_chunks
             else []
         )
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""

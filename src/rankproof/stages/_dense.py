@@ -19,7 +19,7 @@ from rankproof._llm.budget import Estimate
 from rankproof._llm.embedding import CountingEncoder
 from rankproof._registry import Option
 from rankproof.models._api.embedding import EmbeddingApi
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check_settings
 from rankproof.stages._text_vectors import (
     EncodedPassages,
@@ -60,7 +60,7 @@ class AnnRecall:
 
 
 @dataclass(frozen=True)
-class Dense:
+class Dense(Stage):
     """Ranks the passages nearest to the query by inner product; the prompts are prepended to queries and passages."""
 
     model: EncoderOption
@@ -72,10 +72,6 @@ class Dense:
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-    def inputs(self) -> tuple[Stage, ...]:
-        """None: it searches the documents."""
-        return ()
 
     def build(self, context: BuildContext) -> DenseSearcher:
         """Encodes the passages, or finds their vectors in the cache, and fills the store; memory searches the vectors there."""
@@ -119,7 +115,7 @@ def _fill_store(store: OpenStore, vectors: PassageVectors, context: BuildContext
     context.progress("filling the store", total, total)
 
 
-class DenseSearcher:
+class DenseSearcher(Searcher):
     """The passage vectors and the filled store; there is no store for vectors in memory or without documents."""
 
     def __init__(self, stage: Dense, vectors: PassageVectors, store: OpenStore | None, seconds: float, stack: ExitStack) -> None:

@@ -23,7 +23,7 @@ from rankproof.models._api.embedding import EmbeddingApi
 from rankproof.models._api.errors import ModelRequestError
 from rankproof.models._base import Encoder, EncoderModel
 from rankproof.stages._analyzer import WordAnalyzer, check_language
-from rankproof.stages._base import BuildContext, Cost, OneInput, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, Cost, OneInput, QueryTimer, Searcher, Stage
 from rankproof.stages._bm25 import idf
 from rankproof.stages._chunked import whole_documents_note
 from rankproof.stages._fields import Fields, check_known_fields, check_settings, passage_text
@@ -116,7 +116,7 @@ class _CosineSentenceScorer:
         return {"by": "cosine of query and sentence", "model": dict(self._encoder.facts())}
 
 
-class ExtractSearcher:
+class ExtractSearcher(Searcher):
     """The corpus and the scorer of sentences."""
 
     def __init__(
@@ -159,6 +159,3 @@ class ExtractSearcher:
     def notes(self) -> Sequence[str]:
         """A note if answers are read from whole documents."""
         return whole_documents_note(self._stage.stage)
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""

@@ -16,7 +16,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._extras import extra
 from rankproof._registry import Option
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settings
-from rankproof.stages._lexical import STEMMERS, LexicalStage, check_language
+from rankproof.stages._lexical import STEMMERS, LexicalIndex, LexicalStage, check_language
 from rankproof.stores._base import cut_ties_by_id, library_errors
 from rankproof.stores._lancedb import import_lancedb, lance_table
 
@@ -50,7 +50,7 @@ class LanceDBFTS(LexicalStage):
         return LanceDBIndex(self, folder, docs, texts)
 
 
-class LanceDBIndex:
+class LanceDBIndex(LexicalIndex):
     """A table with the row and passage of each document, and its full-text index."""
 
     def __init__(self, stage: LanceDBFTS, folder: Path, docs: Sequence[str], texts: Iterator[str]) -> None:
@@ -75,10 +75,6 @@ class LanceDBIndex:
     def facts(self) -> Mapping[str, Any]:
         """The constants of BM25 and the tokenizer."""
         return {"k1": 1.2, "b": 0.75, "tokenizer": "simple", "index": "FTS"}
-
-    def notes(self) -> Sequence[str]:
-        """None: every query is read as words."""
-        return ()
 
     def close(self) -> None:
         """Releases the files."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
@@ -18,7 +18,7 @@ from rankproof._llm.call_counts import CallCounter, CallTotals
 from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, count_truncated, fill_prompt, quote_untrusted
 from rankproof._registry import Option
 from rankproof.models._chat.base import ChatRequest, Message
-from rankproof.stages._base import BuildContext, CallsModel, Cost
+from rankproof.stages._base import BuildContext, CallsModel, LoadedScorer
 from rankproof.stages._fields import (
     DEFAULT_FIELDS,
     Attempts,
@@ -90,7 +90,7 @@ class LLMScorer(CallsModel):
 ScorerT = TypeVar("ScorerT", bound=LLMScorer)
 
 
-class LoadedLLMScorer(ABC, Generic[ScorerT]):
+class LoadedLLMScorer(LoadedScorer, Generic[ScorerT]):
     """Calls the model for the documents of one corpus."""
 
     kind = "llm"
@@ -117,21 +117,10 @@ class LoadedLLMScorer(ABC, Generic[ScorerT]):
         """The number of truncated documents."""
         return count_truncated(self._value.texts(self._corpus, docs), self._value.passage_characters)
 
-    def cost(self) -> Cost:
-        """No cost: nothing is computed in advance."""
-        return Cost()
-
     def facts(self) -> Mapping[str, Any]:
         """The model, the prompt and all settings."""
         optional_params = {"schema": self._value.schema, "logprobs": self._value.logprobs}
         return {**identity(self._value), "kind": self.kind, "rule": UNTRUSTED_DATA_RULE, **optional_params}
-
-    def notes(self) -> Sequence[str]:
-        """None: calls are counted query by query."""
-        return ()
-
-    def close(self) -> None:
-        """Does nothing: the session closes the model."""
 
 
 def scores_from_order(order: Sequence[int]) -> FloatArray:

@@ -19,7 +19,7 @@ from rankproof._io.array_file import open_arrays, write_arrays
 from rankproof._io.journal import Block, Journal, cache_corruption_error
 from rankproof.errors import UsageError
 from rankproof.models._base import EncoderModel, TokenEncoder
-from rankproof.stages._base import BuildContext, Cost
+from rankproof.stages._base import BuildContext, Cost, LoadedScorer
 from rankproof.stages._fields import DEFAULT_FIELDS, EncoderOption, Fields, check_known_fields, check_settings
 from rankproof.stages._partitions import PreparedPartitions
 from rankproof.stages._text_vectors import is_blank
@@ -166,7 +166,7 @@ def on_grid(vectors: Matrix) -> FloatArray:
     return rounded
 
 
-class MaxSimScorer:
+class MaxSimScorer(LoadedScorer):
     """The encoder and the token vectors of all passages."""
 
     def __init__(self, context: BuildContext, tokens: TokenVectors, encoder: TokenEncoder) -> None:
@@ -202,9 +202,6 @@ class MaxSimScorer:
         """A note on truncated passages."""
         cut = self._statistics.truncated
         return [truncation_note(cut, self._statistics.passages)] if cut else []
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""
 
 
 def _mean_of_best(products: FloatArray) -> float:

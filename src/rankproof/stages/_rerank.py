@@ -31,6 +31,7 @@ from rankproof.stages._base import (
     ReportsQueryTruncation,
     ReportsTruncation,
     Scorer,
+    Searcher,
     Stage,
 )
 from rankproof.stages._fields import check_settings
@@ -101,7 +102,7 @@ class Rerank(OneInput):
         return RerankSearcher(self, self.by.build(context))
 
 
-class RerankSearcher:
+class RerankSearcher(Searcher):
     """Reranks the ranking of the input stage."""
 
     def __init__(self, stage: Rerank, scorer: LoadedScorer) -> None:

@@ -18,7 +18,7 @@ from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof._registry import Option
 from rankproof.errors import escape_invisible
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
-from rankproof.stages._base import BuildContext, CallsModel, Cost, OneInput, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, CallsModel, OneInput, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import Attempts, ChatOption, MaxTokens, check_settings
 
 RewriteMode = Literal["rewrite", "expand"]
@@ -139,7 +139,7 @@ class Rewrite(OneInput, CallsModel):
         return RewriteSearcher(self, Rewriter(self, context.session))
 
 
-class RewriteSearcher:
+class RewriteSearcher(Searcher):
     """Passes on the ranking of the rewritten query, and counts the calls of rewriting."""
 
     def __init__(self, stage: Rewrite, rewriter: Rewriter) -> None:
@@ -159,20 +159,9 @@ class RewriteSearcher:
         counter.add_seconds(made.counter.seconds)
         return inputs[0]
 
-    def cost(self) -> Cost:
-        """No cost: nothing is indexed."""
-        return Cost()
-
     def facts(self) -> Mapping[str, Any]:
         """The model, the mode, and the first queries before and after."""
         first = self._rewriter.rewrites()[:_SHOWN_EXAMPLES]
         pairs = [(escape_invisible(one.original.text), escape_invisible(one.query.text)) for one in first]
         examples = [{"query": query, "rewritten": rewritten} for query, rewritten in pairs]
         return {"model": identity(self._stage.model), "mode": self._stage.mode, "examples": examples}
-
-    def notes(self) -> Sequence[str]:
-        """None: calls are counted query by query."""
-        return ()
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""

@@ -15,7 +15,7 @@ from rankproof._data.text import pluralise
 from rankproof._registry import Option
 from rankproof.errors import UsageError, type_phrase
 from rankproof.stages._analyzer import WORD_ANALYZER
-from rankproof.stages._base import BuildContext, Cost, OneInput, QueryTimer
+from rankproof.stages._base import BuildContext, OneInput, QueryTimer, Searcher
 from rankproof.stages._bm25 import BM25, BM25Searcher
 from rankproof.stages._fields import check_settings, check_stage, passage_text
 
@@ -103,7 +103,7 @@ class RM3(OneInput):
         return RM3Searcher(self, self.stage.build(context))
 
 
-class RM3Searcher:
+class RM3Searcher(Searcher):
     """Searches the index of the BM25 stage with weighted terms."""
 
     def __init__(self, stage: RM3, first: BM25Searcher) -> None:
@@ -152,10 +152,6 @@ class RM3Searcher:
     def _is_common_term(self, term: str) -> bool:
         return self._first.frequencies([term])[0] > self._stage.common * self._first.totals.documents
 
-    def cost(self) -> Cost:
-        """No cost of its own: the index is that of the BM25 stage."""
-        return Cost()
-
     def facts(self) -> Mapping[str, Any]:
         """The settings, and the first expanded queries."""
         stage = self._stage
@@ -171,6 +167,3 @@ class RM3Searcher:
         many = len(self._without_feedback)
         one, more = "query has no feedback terms and was not expanded", "queries have no feedback terms and were not expanded"
         return [pluralise(many, one, more)] if many else []
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""

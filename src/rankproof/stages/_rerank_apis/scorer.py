@@ -18,7 +18,7 @@ from rankproof.errors import UsageError, for_message
 from rankproof.models._api.errors import ModelRequestError
 from rankproof.models._api.settings import ApiModel, PaidModel
 from rankproof.models._chat.base import estimate_tokens, max_tokens_of
-from rankproof.stages._base import BuildContext, Cost
+from rankproof.stages._base import BuildContext, LoadedScorer
 from rankproof.stages._fields import DEFAULT_FIELDS, Fields, check_known_fields, passage_text
 from rankproof.stages._llm_base import scores_or_positions
 from rankproof.stages._rerank_apis.wire import (
@@ -137,7 +137,7 @@ class RerankAPI(ApiModel):
         return sum(map(estimate_pairs, requests), Estimate())
 
 
-class LoadedRerankAPI:
+class LoadedRerankAPI(LoadedScorer):
     """Asks the API for the scores of documents of one corpus."""
 
     def __init__(self, api: RerankAPI, context: BuildContext) -> None:
@@ -223,10 +223,6 @@ class LoadedRerankAPI:
         limit = self._api.max_tokens or self._api.read_tokens()
         return self._api.may_cut and 0 < limit < estimate_tokens(query) + estimate_tokens(text)
 
-    def cost(self) -> Cost:
-        """No cost: nothing is computed in advance."""
-        return Cost()
-
     def facts(self) -> Mapping[str, Any]:
         """The API, its address, the model with all settings, and the names of the model that the server reported."""
         api = self._api
@@ -248,6 +244,3 @@ class LoadedRerankAPI:
             f"the last failed request: {self._last_failure}": bool(self._last_failure),
         }
         return [note for note, is_given in notes.items() if is_given]
-
-    def close(self) -> None:
-        """Does nothing: the session closes the connection."""
