@@ -107,8 +107,8 @@ class DiskResponseCache(Generic[ReplyT]):
         self._lock = threading.Lock()
         self._journal = Journal(path, "is sending the same requests and caches the replies here")
         try:
-            found = (json.loads(record.block["reply"].tobytes()) for record in self._journal.records())
-            self._replies = {each["key"]: kind.from_json(each["reply"]) for each in found}
+            lines = (json.loads(record.block["reply"].tobytes()) for record in self._journal.records())
+            self._replies = {line["key"]: kind.from_json(line["reply"]) for line in lines}
             self._earlier = set(self._replies)
         except BaseException:
             self.close()

@@ -109,8 +109,8 @@ class LLMSession:
         with self._lock:
             if key not in self._caches:
                 self._caches[key] = self._open(key, kind)
-            found: ResponseCache[ReplyT] = self._caches[key]
-            return found
+            cache: ResponseCache[ReplyT] = self._caches[key]
+            return cache
 
     def vectors(self, key: str) -> VectorCache:
         """The cache of the vectors of an embedding API, opened at its first use and closed with the session."""
@@ -128,8 +128,8 @@ class LLMSession:
         with self._lock:
             if key not in self._memo:
                 self._memo[key] = make()
-            found: MemoT = self._memo[key]
-            return found
+            value: MemoT = self._memo[key]
+            return value
 
     def notes(self) -> tuple[str, ...]:
         """A note for each use in which the server rejected every request."""
@@ -145,8 +145,8 @@ class LLMSession:
         with self._lock:
             if model not in self._loaded:
                 self._loaded[model] = model.load(threads=self._threads)
-            found: ConnectionT = self._loaded[model]
-            return found
+            loaded: ConnectionT = self._loaded[model]
+            return loaded
 
     def stop(self, *, at_once: bool = False) -> None:
         """Ends pauses and starts no more requests; `at_once` also abandons those in progress."""
@@ -208,7 +208,7 @@ def map_in_order(
         yield from map(work, items)
         return
 
-    def one(item: ItemT) -> ResultT:
+    def stopping_work(item: ItemT) -> ResultT:
         try:
             return work(item)
         except BaseException:
@@ -216,7 +216,7 @@ def map_in_order(
             raise
 
     pool = ThreadPoolExecutor(min(concurrency, len(items)))
-    futures = [pool.submit(one, item) for item in items]
+    futures = [pool.submit(stopping_work, item) for item in items]
     try:
         for future in futures:
             if future.exception():

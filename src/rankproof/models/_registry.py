@@ -160,10 +160,10 @@ def _built(kind: ModelKind, name: str, settings: Mapping[str, Any]) -> Any:
         raise UsageError(f"{name!r} is not the name of a model", fix="give the name as text")
     if not name.strip():
         raise UsageError("the model's name is empty", fix=f"known: {_known_names(kind)}")
-    found = find(kind, name)
-    if found is None:
+    known = find(kind, name)
+    if known is None:
         raise UsageError(f"no model is called {for_message(name)}", fix=f"known: {_known_names(kind)}")
-    make, source = found
+    make, source = known
     _check_has_source(kind, name, settings)
     return build("model", name, make, settings, *source)
 
@@ -194,8 +194,8 @@ class DownloadedModel:
 def downloaded_models() -> list[DownloadedModel]:
     """Weights and graphs on this machine, sorted by model; those in installed packages first."""
     manifests = [*models_cache_folder().glob(f"*/{MANIFEST}"), *models_cache_folder().glob(f"hub/*/{MANIFEST}")]
-    found = [_downloaded_model(manifest.parent) for manifest in manifests if not manifest.parent.name.startswith(".")]
-    return [*_packaged_models(), *sorted(found, key=lambda one: (one.model, one.kind, str(one.path)))]
+    folders = [_downloaded_model(manifest.parent) for manifest in manifests if not manifest.parent.name.startswith(".")]
+    return [*_packaged_models(), *sorted(folders, key=lambda model: (model.model, model.kind, str(model.path)))]
 
 
 def model_folder_path(name: str) -> Path | None:
@@ -209,8 +209,8 @@ def model_folder_path(name: str) -> Path | None:
 
 def downloadable_model(name: str) -> DownloadableModel | None:
     """The registered model of that name if its weights can be downloaded, None otherwise."""
-    found = (registry.load(name) for registry in MODELS.values() if name in registry)
-    return next((model() for model in found if hasattr(model, "download")), None)
+    kinds = (registry.load(name) for registry in MODELS.values() if name in registry)
+    return next((model() for model in kinds if hasattr(model, "download")), None)
 
 
 def downloadable_names() -> list[str]:

@@ -114,10 +114,10 @@ def _result(tasks: Sequence[Future[TokenBatch]]) -> TokenBatch:
 def _to_batch(encodings: Sequence[Encoding], *, typed: bool) -> TokenBatch:
     offsets = _offsets(np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64))
     ids, types = np.zeros(offsets[-1], dtype=np.int32), np.zeros(offsets[-1] if typed else 0, dtype=np.int32)
-    for start, one in zip(offsets.tolist(), encodings, strict=False):
-        ids[start : start + len(one.ids)] = one.ids
+    for start, tokens in zip(offsets.tolist(), encodings, strict=False):
+        ids[start : start + len(tokens.ids)] = tokens.ids
         if typed:
-            types[start : start + len(one.ids)] = one.types
+            types[start : start + len(tokens.ids)] = tokens.types
     return TokenBatch(ids, types, offsets, np.array([encoding.cut for encoding in encodings], dtype=np.bool_))
 
 
@@ -168,8 +168,8 @@ def _is_of_bert(spec: dict[str, Any]) -> bool:
 
 def _code_point_tables(library: Any) -> tuple[list[int], list[str]]:
     """What each code point becomes between two letters: its kind and its text."""
-    found = [_code_point(library, chr(point)) for point in range(CODE_POINTS)]
-    return [kind for kind, _ in found], [text for _, text in found]
+    pairs = [_code_point(library, chr(point)) for point in range(CODE_POINTS)]
+    return [kind for kind, _ in pairs], [text for _, text in pairs]
 
 
 def _code_point(library: Any, character: str) -> tuple[int, str]:

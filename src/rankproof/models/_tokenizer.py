@@ -59,7 +59,7 @@ class TokenizerFile:
         """The numbers of unknown tokens and of all tokens in the texts."""
         name = getattr(self._inner.model, "unk_token", None)
         unknown_id = None if name is None else self._inner.token_to_id(name)
-        ids = [one for text in texts for one in self.bare(text)]
+        ids = [id_ for text in texts for id_ in self.bare(text)]
         return ids.count(unknown_id) if unknown_id is not None else 0, len(ids)
 
     def starts(self, text: str) -> list[int]:
@@ -77,12 +77,14 @@ class TokenizerFile:
 
     def of_many(self, texts: Sequence[str]) -> list[Encoding]:
         """The tokens of each text; the library uses all cores."""
-        return [_to_encoding(one) for one in self._inner.encode_batch([self.ready(text) for text in texts])]
+        return [_to_encoding(encoding) for encoding in self._inner.encode_batch([self.ready(text) for text in texts])]
 
     def of_pairs(self, first: str, seconds: Sequence[str]) -> list[Encoding]:
         """The tokens of a text paired with each of the others, as `of_pair` gives them."""
         ready = self.ready(first)
-        return [_to_encoding(one) for one in self._inner.encode_batch([(ready, self.ready(second)) for second in seconds])]
+        return [
+            _to_encoding(encoding) for encoding in self._inner.encode_batch([(ready, self.ready(second)) for second in seconds])
+        ]
 
     def ready(self, text: str) -> str:
         """The text without lone surrogates, in lower case if the model or its vocabulary needs it."""
@@ -140,7 +142,7 @@ class WordTokenizerFile(TokenizerFile):
         model = json.loads(self._path.read_bytes())["model"]
         ids = model["vocab"]
         codes = [(" " if piece == _SPACE else piece, at) for piece, at in ids.items() if len(piece) == 1]
-        pairs = (one if isinstance(one, list) else one.split(" ") for one in model["merges"])
+        pairs = (pair if isinstance(pair, list) else pair.split(" ") for pair in model["merges"])
         merges = [(ids[left], ids[right], ids[left + right]) for left, right in pairs]
         return (
             np.array([(ord(piece), at) for piece, at in codes], dtype=np.int32),

@@ -97,7 +97,7 @@ class LoadedWordLlama:
     def _means(self, texts: Sequence[str]) -> Matrix:
         """The means of the token vectors, by the C kernel if it was built; it leaves out texts with very long words."""
         spaced = [self._tokenizer.spaced(text) if self._kernel is not None else None for text in texts]
-        data = [(one or "").encode() for one in spaced]
+        data = [(words or "").encode() for words in spaced]
         counts, means = np.zeros(len(texts), np.int64), np.zeros((len(texts), self._table.shape[1]), np.float32)
         if self._kernel is not None:
             counts, sums = self._kernel(data, self._table)
@@ -150,8 +150,8 @@ def _native_vocabulary(tokenizer: WordTokenizerFile) -> SumVectors | None:
 
     def sums(texts: Sequence[bytes], table: Matrix) -> tuple[IntArray, Matrix]:
         bounds = np.cumsum([0, *map(len, texts)], dtype=np.int64)
-        found, counts = word_vectors.sums(vocabulary, b"".join(texts), bounds, table, table.shape[1])
-        return np.frombuffer(counts, np.int64), np.frombuffer(found, np.float32).reshape(len(texts), -1)
+        vectors, counts = word_vectors.sums(vocabulary, b"".join(texts), bounds, table, table.shape[1])
+        return np.frombuffer(counts, np.int64), np.frombuffer(vectors, np.float32).reshape(len(texts), -1)
 
     return sums
 

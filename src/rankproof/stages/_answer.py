@@ -79,19 +79,19 @@ class ParsedAnswer:
 def parse_answer(reply: ChatReply, *, count: int, abstention: str) -> ParsedAnswer:
     """The answer in the reply to `count` passages; ReplyParseError if there is none."""
     text = reply_text(reply)
-    found = _answer_object(text)
-    answer = text if found is None else found.get("answer")
+    reply_object = _answer_object(text)
+    answer = text if reply_object is None else reply_object.get("answer")
     if isinstance(answer, int | float) and not isinstance(answer, bool):
         answer = str(answer)
     if not isinstance(answer, str):
         raise ReplyParseError("no answer that is text")
     bare = _checked_answer(_CITATION_MARKS.sub("", answer).strip())
     if is_abstention(bare, abstention):
-        return ParsedAnswer(bare, by_text=int(found is None), abstained=True)
-    named = [*_source_numbers({} if found is None else found), *_citation_numbers(answer)]
+        return ParsedAnswer(bare, by_text=int(reply_object is None), abstained=True)
+    named = [*_source_numbers({} if reply_object is None else reply_object), *_citation_numbers(answer)]
     real = [number for number in named if isinstance(number, int) and 1 <= number <= count]
     strange = {repr(number) for number in named if number not in real}
-    return ParsedAnswer(bare, tuple(dict.fromkeys(real)), len(strange), int(found is None))
+    return ParsedAnswer(bare, tuple(dict.fromkeys(real)), len(strange), int(reply_object is None))
 
 
 def _answer_object(text: str) -> dict[str, Any] | None:
@@ -114,11 +114,11 @@ def _checked_answer(text: str) -> str:
     return text
 
 
-def _source_numbers(found: dict[str, Any]) -> list[object]:
+def _source_numbers(reply_object: dict[str, Any]) -> list[object]:
     """The numbers under `sources`; a number may be written as text."""
-    sources = found.get("sources", [])
-    each = sources if isinstance(sources, list) else [sources]
-    return [_source_number(one) for one in each if one is not None]
+    sources = reply_object.get("sources", [])
+    listed = sources if isinstance(sources, list) else [sources]
+    return [_source_number(source) for source in listed if source is not None]
 
 
 def _source_number(value: object) -> object:
@@ -182,19 +182,19 @@ class AnswerSearcher(Searcher):
 
     def answer(self, query: Query, ranking: Ranking, timer: QueryTimer) -> Given:
         """The answer of the model; it is not called if nothing was found or the query is blank."""
-        given = tuple(ranking[0][: self._stage.top])
-        if not given or not query.text.strip():
-            return Given("", given=given, state="abstained")
-        texts = [passage_text(self._corpus[doc], self._stage.fields) for doc in given]
+        passages = tuple(ranking[0][: self._stage.top])
+        if not passages or not query.text.strip():
+            return Given("", given=passages, state="abstained")
+        texts = [passage_text(self._corpus[doc], self._stage.fields) for doc in passages]
         timer.cut += count_truncated(texts, self._stage.passage_characters)
         counter = timer.counter("generate")
-        parse = partial(parse_answer, count=len(given), abstention=self._stage.abstention)
+        parse = partial(parse_answer, count=len(passages), abstention=self._stage.abstention)
         parsed = self._client.read(answer_request(self._stage, query, texts), parse, counter, attempts=self._stage.attempts)
         if parsed is None:
-            return Given("", given=given, state="failed")
+            return Given("", given=passages, state="failed")
         counter.count("by_text", parsed.by_text)
         counter.count("dropped", parsed.dropped)
-        return _build_answer(parsed, given)
+        return _build_answer(parsed, passages)
 
     def facts(self) -> Mapping[str, Any]:
         """The model, and the number and length of the passages."""
@@ -205,7 +205,7 @@ class AnswerSearcher(Searcher):
         return whole_documents_note(self._stage.stage)
 
 
-def _build_answer(parsed: ParsedAnswer, given: tuple[str, ...]) -> Given:
+def _build_answer(parsed: ParsedAnswer, passages: tuple[str, ...]) -> Given:
     if parsed.abstained:
-        return Given(parsed.text, given=given, state="abstained")
-    return Given(parsed.text, tuple(given[number - 1] for number in parsed.sources), given)
+        return Given(parsed.text, given=passages, state="abstained")
+    return Given(parsed.text, tuple(passages[number - 1] for number in parsed.sources), passages)

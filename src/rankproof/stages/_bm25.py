@@ -44,9 +44,9 @@ from rankproof.stages._fields import (
 from rankproof.stages._partitions import PartitionedSearch, document_places, merge_rankings
 
 
-def idf(found: int, size: int) -> float:
+def idf(frequency: int, size: int) -> float:
     """ln(1 + (N - df + 0.5) / (df + 0.5)): the inverse document frequency of a term in `found` of `size` documents."""
-    return math.log(1 + (size - found + 0.5) / (found + 0.5))
+    return math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,13 @@ class BM25(Stage):
 def index_in_memory(stage: BM25, corpus: Corpus, partitions: BM25Partitions) -> BM25Searcher:
     """The searcher of a corpus, whose index is in memory."""
     start = time.perf_counter()
-    each = [partitions.postings(partition) for partition in corpus.partitions]
-    totals = corpus_statistics(list(map(PartitionStatistics.of, each)), lambda: count_distinct([one[:2] for one in each]))
+    postings = [partitions.postings(partition) for partition in corpus.partitions]
+    totals = corpus_statistics(
+        list(map(PartitionStatistics.of, postings)), lambda: count_distinct([part[:2] for part in postings])
+    )
     places = map(document_places, corpus.partitions)
-    indexes = [partitions.ready(arrays, rows, totals) for arrays, rows in zip(each, places, strict=True)]
-    cost = Cost(seconds=time.perf_counter() - start, bytes=sum(array.nbytes for arrays in each for array in arrays))
+    indexes = [partitions.ready(arrays, rows, totals) for arrays, rows in zip(postings, places, strict=True)]
+    cost = Cost(seconds=time.perf_counter() - start, bytes=sum(array.nbytes for arrays in postings for array in arrays))
     return BM25Searcher(stage, corpus, partitions, totals, indexes, cost)
 
 
@@ -172,8 +174,8 @@ class BM25Searcher(Searcher):
 
     def frequencies(self, terms: list[str]) -> list[int]:
         """How many documents have each term."""
-        each = [[0] * len(terms), *(index.frequencies(terms) for index in self._indexes)]
-        return list(map(sum, zip(*each, strict=True)))
+        counts = [[0] * len(terms), *(index.frequencies(terms) for index in self._indexes)]
+        return list(map(sum, zip(*counts, strict=True)))
 
     def parts(self, text: str, doc: str) -> list[TermPart]:
         """What each query term adds to the score of a document; their sum in order, in float32, is the score."""
@@ -181,12 +183,12 @@ class BM25Searcher(Searcher):
         terms = self.terms.tokenize(text)
         return [self._part(term, frequency, document) for term, frequency in zip(terms, self.frequencies(terms), strict=True)]
 
-    def _part(self, term: str, found: int, document: Counter[str]) -> TermPart:
+    def _part(self, term: str, frequency_in_corpus: int, document: Counter[str]) -> TermPart:
         k1, tf = self.stage.k1, document[term]
         norm = length_norms(np.array([document.total()]), k1, self.stage.b, self.totals.mean_length)
-        value = idf(found, self.totals.documents) if found else 0.0
+        value = idf(frequency_in_corpus, self.totals.documents) if frequency_in_corpus else 0.0
         weight = np.float64(np.float32(value)) * frequency_factors(np.array([tf]), norm, k1)[0] if tf else 0.0
-        return TermPart(self.terms.display(term), tf, found, value, float(norm[0]), float(np.float32(weight)))
+        return TermPart(self.terms.display(term), tf, frequency_in_corpus, value, float(norm[0]), float(np.float32(weight)))
 
     def cost(self) -> Cost:
         """The time of tokenizing and indexing, and the bytes of the index."""

@@ -116,7 +116,7 @@ class BM25Index:
 
     def frequencies(self, terms: list[str]) -> list[int]:
         """How many documents have each term."""
-        return [found for _, found in self._postings.find(terms)]
+        return [frequency for _, frequency in self._postings.find(terms)]
 
     def search(self, queries: TermQueries, k: int) -> PartitionHits:
         """The k best rows for each query."""
@@ -156,8 +156,8 @@ class BM25Partitions:
 
     def combine(self, statistics: Iterable[PartitionStatistics], folder: Path) -> CorpusStatistics:
         """The statistics of all partitions together."""
-        each = list(statistics)
-        return corpus_statistics(each, lambda: _count_terms(each, folder / _VOCABULARY))
+        parts = list(statistics)
+        return corpus_statistics(parts, lambda: _count_terms(parts, folder / _VOCABULARY))
 
     def open(self, partition: Partition, folder: Path, totals: CorpusStatistics) -> BM25Index:
         """The index of a partition that was prepared."""
@@ -169,17 +169,17 @@ class BM25Partitions:
         return BM25Index(arrays, places, pair_factors(arrays, self.k1, self.b, totals.mean_length))
 
 
-def corpus_statistics(each: Sequence[PartitionStatistics], distinct: Callable[[], int]) -> CorpusStatistics:
+def corpus_statistics(parts: Sequence[PartitionStatistics], distinct: Callable[[], int]) -> CorpusStatistics:
     """The sums; `distinct` counts the terms of several partitions."""
-    vocabulary = each[0].terms if len(each) == 1 else distinct()
-    documents, empty, tokens = (sum(getattr(one, name) for one in each) for name in ("documents", "empty", "tokens"))
+    vocabulary = parts[0].terms if len(parts) == 1 else distinct()
+    documents, empty, tokens = (sum(getattr(part, name) for part in parts) for name in ("documents", "empty", "tokens"))
     return CorpusStatistics(documents, empty, vocabulary, tokens)
 
 
-def _count_terms(each: Sequence[PartitionStatistics], path: Path) -> int:
+def _count_terms(parts: Sequence[PartitionStatistics], path: Path) -> int:
     """The number of distinct terms, counted once."""
     if not path.exists():
-        files = [open_arrays(one.file).arrays for one in each if one.file]
+        files = [open_arrays(part.file).arrays for part in parts if part.file]
         write_arrays(path, {}, {"terms": count_distinct([(file["term_bytes"], file["term_offsets"]) for file in files])})
     return int(open_arrays(path).facts["terms"])
 

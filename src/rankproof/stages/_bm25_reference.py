@@ -116,7 +116,7 @@ class ReferencePostings:
         at = bisect_left(self._terms, term)
         if at == len(self._terms) or self._terms[at] != term:
             return -1, 0
-        first, end = (self._arrays.segment_starts[self._arrays.term_segments[one]] for one in (at, at + 1))
+        first, end = (self._arrays.segment_starts[self._arrays.term_segments[term_number]] for term_number in (at, at + 1))
         return at, int(end - first)
 
     def search(self, batch: TermBatch, k: int) -> Found:
@@ -124,9 +124,9 @@ class ReferencePostings:
         count, width = len(batch.bounds) - 1, max(1, min(k, len(self._places)))
         rows, scores, counts = np.zeros((count, width), np.int32), np.zeros((count, width)), np.zeros(count, np.int64)
         for query in range(count):
-            found, values = self._best(self._totals(batch, range(batch.bounds[query], batch.bounds[query + 1])), width)
-            counts[query] = len(found)
-            rows[query, : len(found)], scores[query, : len(found)] = found, values
+            best, values = self._best(self._totals(batch, range(batch.bounds[query], batch.bounds[query + 1])), width)
+            counts[query] = len(best)
+            rows[query, : len(best)], scores[query, : len(best)] = best, values
         return Found(rows, scores, counts)
 
     def _totals(self, batch: TermBatch, terms: range) -> FloatArray:
@@ -153,5 +153,5 @@ class ReferencePostings:
 
 def count_distinct_terms(vocabularies: Sequence[tuple[NDArray[np.uint8], IntArray]]) -> int:
     """The number of distinct terms of several vocabularies, each in the order of its bytes."""
-    each: list[Iterator[bytes]] = [iter(_TermBytes(*vocabulary)) for vocabulary in vocabularies]
-    return sum(1 for _ in groupby(merge(*each)))
+    readers: list[Iterator[bytes]] = [iter(_TermBytes(*vocabulary)) for vocabulary in vocabularies]
+    return sum(1 for _ in groupby(merge(*readers)))

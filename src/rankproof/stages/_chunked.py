@@ -69,7 +69,7 @@ def _tokenizer(name: TokenizerName) -> Callable[[str], list[int]]:
 
 
 def _word_starts(text: str) -> list[int]:
-    return [found.start() for found in _WORD.finditer(text)]
+    return [match.start() for match in _WORD.finditer(text)]
 
 
 _STARTS: Mapping[str, Callable[[str], list[int]]] = {"words": _word_starts, "sentences": sentence_starts}
@@ -106,8 +106,8 @@ class Chunking:
     def spans(self, document: Document) -> list[Span]:
         """The chunks of the text; a document with only a title has one empty chunk, an empty document has none."""
         starts = unit_starts(document.text, self.unit, self.tokenizer)
-        found = chunk_spans(starts, len(document.text), self.size, self.overlap)
-        return found or ([(0, len(document.text))] if document.title.strip() else [])
+        spans = chunk_spans(starts, len(document.text), self.size, self.overlap)
+        return spans or ([(0, len(document.text))] if document.title.strip() else [])
 
 
 def document_chunks(document: Document, chunking: Chunking, mark: str) -> Iterator[Document]:

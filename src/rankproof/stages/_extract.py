@@ -60,10 +60,10 @@ class ExtractAnswer(OneInput):
         """The query, and the sentences of `top` documents of mean length in one call."""
         if self.paid_model is None:
             return Estimate()
-        found = EncodedQueries(self.paid_model).estimate(queries)
+        encoding = EncodedQueries(self.paid_model).estimate(queries)
         passages = EncodedPassages(self.paid_model, "", self.fields).estimate(context.corpus)
         read = passages.tokens_in * self.top * len(queries) // max(len(context.corpus), 1)
-        return found + Estimate(len(queries), read)
+        return encoding + Estimate(len(queries), read)
 
     def build(self, context: BuildContext) -> ExtractSearcher:
         """Counts the document frequency of each word, or loads the model."""
@@ -130,20 +130,22 @@ class ExtractSearcher(Searcher):
 
     def answer(self, query: Query, ranking: Ranking, timer: QueryTimer) -> Answer:
         """The best sentence, with its passage as the source."""
-        given = tuple(ranking[0][: self._stage.top])
+        passages = tuple(ranking[0][: self._stage.top])
         with nullcontext() if self._scorer.is_recorded else timer.part("generate"):
-            every = [(doc, sentence) for doc in given for field in self._stage.fields for sentence in self._sentences(doc, field)]
+            every = [
+                (doc, sentence) for doc in passages for field in self._stage.fields for sentence in self._sentences(doc, field)
+            ]
             try:
-                scores = self._scorer.scores(query.text, [one for _, one in every], timer.counter("generate"))
+                scores = self._scorer.scores(query.text, [candidate for _, candidate in every], timer.counter("generate"))
             except ModelRequestError as failure:
                 timer.counts["failed"] += 1
                 timer.counts["refused"] += int(not failure.retryable)
-                return Answer("", given=given, state="failed")
+                return Answer("", given=passages, state="failed")
         best = max(range(len(every)), key=scores.__getitem__, default=None)
         if best is None or scores[best] <= 0:
-            return Answer("", given=given, state="abstained")
+            return Answer("", given=passages, state="abstained")
         doc, text = every[best]
-        return Answer(text, (doc,), given)
+        return Answer(text, (doc,), passages)
 
     def _sentences(self, doc: str, field: str) -> list[str]:
         return sentences(passage_text(self._corpus[doc], (field,)))

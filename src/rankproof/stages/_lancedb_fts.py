@@ -81,8 +81,8 @@ class LanceDBIndex(LexicalIndex):
         del self._table
 
     def _found(self, text: str, limit: int) -> Ranking:
-        found = self._table.search(self._query(text, "text")).select(["row", "_score"]).limit(limit).to_arrow()
-        return [self._docs[row] for row in found["row"].to_pylist()], found["_score"].to_numpy().astype(np.float64)
+        hits = self._table.search(self._query(text, "text")).select(["row", "_score"]).limit(limit).to_arrow()
+        return [self._docs[row] for row in hits["row"].to_pylist()], hits["_score"].to_numpy().astype(np.float64)
 
 
 class _Batches:

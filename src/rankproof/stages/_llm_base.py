@@ -79,12 +79,12 @@ class LLMScorer(CallsModel):
         texts = (passage_text(document, self.fields) for document in context.corpus.documents())
         total = sum(min(len(text), self.passage_characters) for text in texts)
         mean = "x" * round(total / max(len(context.corpus), 1))
-        each = (
+        estimates = (
             estimate_request(self.request(query, [mean] * size)).times(count)
             for query in queries
             for size, count in requests.items()
         )
-        return sum(each, Estimate())
+        return sum(estimates, Estimate())
 
 
 ScorerT = TypeVar("ScorerT", bound=LLMScorer)

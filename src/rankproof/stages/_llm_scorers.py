@@ -109,22 +109,22 @@ class ListwiseScorer(LoadedLLMScorer[Listwise]):
             return parse_order(reply_text(reply), len(held))
 
         request = self._value.request(query, [texts[at] for at in held])
-        found = self._client.read(request, parse, counter, attempts=self._value.attempts)
-        if found is None:
+        order = self._client.read(request, parse, counter, attempts=self._value.attempts)
+        if order is None:
             return held
-        self._orders[tuple(found)] += 1
-        return [held[number - 1] for number in found]
+        self._orders[tuple(order)] += 1
+        return [held[number - 1] for number in order]
 
 
 def windows(count: int, window: int, step: int) -> list[tuple[int, int]]:
     """The start and end of each window, the lowest first; the last starts at rank 1. A single document needs no window."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     end = count if count > 1 else 0
     while end > 0:
         start = max(end - window, 0)
-        found.append((start, end))
+        spans.append((start, end))
         end = end - step if start else 0
-    return found
+    return spans
 
 
 PAIRWISE_SYSTEM = "You are a search engine that says which of two passages answers a query better."
@@ -255,12 +255,12 @@ class PointwiseScorer(LoadedLLMScorer[Pointwise]):
 
     def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
         """Log-odds, or 1 and 0 by the text, or ranks if a document has no usable reply."""
-        found = [self._reply(query, text, counter) for text in self._value.texts(self._corpus, docs)]
-        by_text = any(reply is not None and reply.log_odds is None for reply in found)
-        values = [_reply_score(reply, by_text) for reply in found]
+        replies = [self._reply(query, text, counter) for text in self._value.texts(self._corpus, docs)]
+        by_text = any(reply is not None and reply.log_odds is None for reply in replies)
+        values = [_reply_score(reply, by_text) for reply in replies]
         counter.count("graded", len(docs))
         counter.count("by_text" if by_text else "by_odds", sum(value is not None for value in values))
-        counter.count("given_up", sum(value is None and reply is not None for value, reply in zip(values, found, strict=True)))
+        counter.count("given_up", sum(value is None and reply is not None for value, reply in zip(values, replies, strict=True)))
         return scores_or_positions(values)
 
     def _reply(self, query: Query, text: str, counter: CallCounter) -> _PointwiseReply | None:

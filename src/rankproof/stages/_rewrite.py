@@ -126,13 +126,13 @@ class Rewrite(OneInput, CallsModel):
 
     def input_queries(self, context: BuildContext, queries: Sequence[Query]) -> Sequence[Query]:
         """The rewritten queries."""
-        rewriter, concurrency, found = Rewriter(self, context.session), max(1, self.model.concurrency), []
+        rewriter, concurrency, rewritten = Rewriter(self, context.session), max(1, self.model.concurrency), []
         for start in range(0, len(queries), _QUERIES_PER_BLOCK * concurrency):
-            found += map_concurrent(
+            rewritten += map_concurrent(
                 context.session, rewriter.rewrite, queries[start : start + _QUERIES_PER_BLOCK * concurrency], concurrency
             )
-            context.progress(f"{self.mode}: calling the model", len(found), len(queries))
-        return [each.query for each in found]
+            context.progress(f"{self.mode}: calling the model", len(rewritten), len(queries))
+        return [pair.query for pair in rewritten]
 
     def build(self, context: BuildContext) -> RewriteSearcher:
         """Builds the searcher; nothing is computed in advance."""
@@ -162,6 +162,6 @@ class RewriteSearcher(Searcher):
     def facts(self) -> Mapping[str, Any]:
         """The model, the mode, and the first queries before and after."""
         first = self._rewriter.rewrites()[:_SHOWN_EXAMPLES]
-        pairs = [(escape_invisible(one.original.text), escape_invisible(one.query.text)) for one in first]
+        pairs = [(escape_invisible(pair.original.text), escape_invisible(pair.query.text)) for pair in first]
         examples = [{"query": query, "rewritten": rewritten} for query, rewritten in pairs]
         return {"model": identity(self._stage.model), "mode": self._stage.mode, "examples": examples}

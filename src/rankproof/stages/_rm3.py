@@ -127,9 +127,9 @@ class RM3Searcher(Searcher):
         rankings = self._first.search_all(queries)
         if self._stage.weight == 1:
             return rankings
-        found = [at for at, (docs, _) in enumerate(rankings) if docs]
-        again = self._first.search_all_weighted([self.expanded(queries[at], rankings[at]) for at in found])
-        for at, ranking in zip(found, again, strict=True):
+        answered = [at for at, (docs, _) in enumerate(rankings) if docs]
+        again = self._first.search_all_weighted([self.expanded(queries[at], rankings[at]) for at in answered])
+        for at, ranking in zip(answered, again, strict=True):
             rankings[at] = ranking
         return rankings
 
@@ -165,5 +165,8 @@ class RM3Searcher(Searcher):
     def notes(self) -> Sequence[str]:
         """A note on queries without feedback terms."""
         many = len(self._without_feedback)
-        one, more = "query has no feedback terms and was not expanded", "queries have no feedback terms and were not expanded"
-        return [pluralise(many, one, more)] if many else []
+        singular, more = (
+            "query has no feedback terms and was not expanded",
+            "queries have no feedback terms and were not expanded",
+        )
+        return [pluralise(many, singular, more)] if many else []

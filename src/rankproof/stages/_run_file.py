@@ -130,8 +130,8 @@ class AnsweredRunSearcher(RunFileSearcher):
 
     def answer(self, query: Query, ranking: Ranking, timer: QueryTimer) -> Answer:
         """The answer to the query, generated from the ranking unless the file names the passages of all answers."""
-        found = self._answers.get(query.id, Answer("", given=tuple(ranking[0]), state="missing"))
-        return found if self._answers.given_known else replace(found, given=tuple(ranking[0]))
+        answer = self._answers.get(query.id, Answer("", given=tuple(ranking[0]), state="missing"))
+        return answer if self._answers.given_known else replace(answer, given=tuple(ranking[0]))
 
     def repeats(self) -> Mapping[str, tuple[Answer, ...]]:
         """The further answers to the queries that were asked."""
@@ -151,10 +151,10 @@ class AnsweredRunSearcher(RunFileSearcher):
 def _stamp(path: str) -> tuple[int, int]:
     """Modification time and size, by which a changed file is read again."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError as error:
         raise InputError(error.strerror or "cannot be read", fix="specify a file that exists", source=path) from None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=_MAX_READ)

@@ -78,8 +78,8 @@ class FTS5Index(LexicalIndex):
         """The best documents; a query without words finds nothing."""
         with library_errors("SQLite", "searching"):
             query = " OR ".join(f'"{word}"' for word in self._words(text))
-            found = self._passages.execute(SEARCH, (query, depth)).fetchall() if query else []
-        return [self._docs[row] for row, _ in found], np.array([score for _, score in found], np.float64)
+            rows = self._passages.execute(SEARCH, (query, depth)).fetchall() if query else []
+        return [self._docs[row] for row, _ in rows], np.array([score for _, score in rows], np.float64)
 
     def facts(self) -> Mapping[str, Any]:
         """The constants of BM25 and the tokenizer."""

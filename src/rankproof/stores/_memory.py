@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from rankproof._data.arrays import Matrix
 from rankproof._data.ordering import Ranking
-from rankproof.stores._base import checked_batch, checked_depth, checked_dimensions, checked_vectors
+from rankproof.stores._base import OpenStore, Store, checked_batch, checked_depth, checked_dimensions, checked_vectors
 from rankproof.stores._nearest import Kernel, VectorRows, best_kernel, nearest
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Store):
     """Exact search over all vectors in memory."""
-
-    @property
-    def exact(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def needs_folder(self) -> bool:
-        """False."""
-        return False
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenMemory:
         """An empty collection; name and folder are not used."""
@@ -40,7 +29,7 @@ def memory_facts(kernel: Kernel, device: str = "cpu") -> Mapping[str, Any]:
     return facts if device == "cpu" else {**facts, "batch_device": device.partition(":")[0]}
 
 
-class OpenMemory:
+class OpenMemory(OpenStore):
     """The added vectors, sorted by id before the first search."""
 
     def __init__(self, dimensions: int, kernel: Kernel) -> None:
@@ -73,12 +62,6 @@ class OpenMemory:
     def size(self) -> int:
         """The bytes of the vectors."""
         return len(self._row_of) * self._dimensions * 4
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
 
     def _sort(self) -> None:
         """Sorts the vectors into one matrix, larger ids first, so that ties go to the lower row."""

@@ -84,8 +84,8 @@ def _nearest_native(rows: VectorRows, queries: Matrix, k: int) -> tuple[IntArray
         block = rows.vectors[first : first + width]
         products = buffer[: len(queries) * len(block)].reshape(len(queries), len(block))
         topk.sieve(batch, np.matmul(queries, block.T, out=products), first)
-    found, scores, done = topk.settle(batch, rows.vectors, queries)
-    best = np.frombuffer(found, np.int64).reshape(-1, k), np.frombuffer(scores, np.float64).reshape(-1, k)
+    best_rows, scores, done = topk.settle(batch, rows.vectors, queries)
+    best = np.frombuffer(best_rows, np.int64).reshape(-1, k), np.frombuffer(scores, np.float64).reshape(-1, k)
     return _search_crowded(rows, queries, np.flatnonzero(np.frombuffer(done, np.bool_) == 0), best)
 
 
@@ -95,9 +95,9 @@ def _search_crowded(
     """Searches queries with very many ties at the k-th score with numpy."""
     if len(crowded) == 0:
         return best
-    found, scores = best[0].copy(), best[1].copy()
-    found[crowded], scores[crowded] = nearest(rows, queries[crowded], found.shape[1], "numpy")
-    return found, scores
+    best_rows, scores = best[0].copy(), best[1].copy()
+    best_rows[crowded], scores[crowded] = nearest(rows, queries[crowded], best_rows.shape[1], "numpy")
+    return best_rows, scores
 
 
 def _nearest_numpy(rows: VectorRows, queries: Matrix, k: int) -> tuple[IntArray, FloatArray]:
@@ -153,8 +153,8 @@ def nearest_by_torch(rows: VectorRows, queries: Matrix, k: int, device: str) -> 
         asked, best = torch.tensor(queries, device=device), None
         for first, block in rows.slices(max(1, GPU_VECTORS // queries.shape[1])):
             search = _TorchBlock(torch, _on_device(torch, block.vectors, device), _rounding_margins(block, queries))
-            found = search.nearest(asked, min(k, len(block.vectors)))
-            best = _merged(torch, best, (found[0] + first, found[1]), k)
+            of_block = search.nearest(asked, min(k, len(block.vectors)))
+            best = _merged(torch, best, (of_block[0] + first, of_block[1]), k)
         assert best is not None
         return best[0].cpu().numpy(), best[1].double().cpu().numpy()
 
@@ -181,11 +181,11 @@ def _on_device(torch: Any, vectors: Matrix, device: str) -> Any:
     return copy
 
 
-def _merged(torch: Any, best: Any, found: Any, k: int) -> Any:
+def _merged(torch: Any, best: Any, of_block: Any, k: int) -> Any:
     """The k best of two results, of which the first has the lower rows."""
     if best is None:
-        return found
-    rows, scores = (torch.cat(pair, dim=1) for pair in zip(best, found, strict=True))
+        return of_block
+    rows, scores = (torch.cat(pair, dim=1) for pair in zip(best, of_block, strict=True))
     order = torch.sort(scores, dim=1, descending=True, stable=True).indices[:, :k]
     return rows.gather(1, order), scores.gather(1, order)
 

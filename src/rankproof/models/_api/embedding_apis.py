@@ -72,9 +72,9 @@ class OpenAIEmbeddings(EmbeddingApi):
 
     def read(self, document: Any, count: int) -> tuple[list[Any], int]:
         """The vectors by index, and the tokens of the prompt."""
-        found = object_of(document, "the body")
-        rows = rows_by_index(list_of(found.get("data"), "data"), count)
-        return rows, usage_tokens(found, "prompt_tokens", "total_tokens")
+        body = object_of(document, "the body")
+        rows = rows_by_index(list_of(body.get("data"), "data"), count)
+        return rows, usage_tokens(body, "prompt_tokens", "total_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ class OllamaEmbeddings(EmbeddingApi):
 
     def read(self, document: Any, count: int) -> tuple[list[Any], int]:
         """The vectors in the order of the texts, and the tokens of all."""
-        found = object_of(document, "the body")
-        return list_of(found.get("embeddings"), "embeddings"), count_of(found.get("prompt_eval_count"))
+        body = object_of(document, "the body")
+        return list_of(body.get("embeddings"), "embeddings"), count_of(body.get("prompt_eval_count"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +175,9 @@ class CohereEmbeddings(EmbeddingApi):
 
     def read(self, document: Any, count: int) -> tuple[list[Any], int]:
         """The float vectors in the order of the texts, and the billed tokens."""
-        found = object_of(document, "the body")
-        rows = list_of(object_of(found.get("embeddings"), "embeddings").get("float"), "embeddings.float")
-        meta = found.get("meta")
+        body = object_of(document, "the body")
+        rows = list_of(object_of(body.get("embeddings"), "embeddings").get("float"), "embeddings.float")
+        meta = body.get("meta")
         billed = meta.get("billed_units") if isinstance(meta, dict) else None
         tokens = billed.get("input_tokens") if isinstance(billed, dict) else None
         # Cohere writes billed units as numbers with a fraction.
@@ -216,8 +216,8 @@ class VoyageEmbeddings(EmbeddingApi):
 
     def read(self, document: Any, count: int) -> tuple[list[Any], int]:
         """The vectors by index, and the tokens of all."""
-        found = object_of(document, "the body")
-        return rows_by_index(list_of(found.get("data"), "data"), count), usage_tokens(found, "total_tokens")
+        body = object_of(document, "the body")
+        return rows_by_index(list_of(body.get("data"), "data"), count), usage_tokens(body, "total_tokens")
 
 
 _GEMINI_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
@@ -272,9 +272,9 @@ class GeminiEmbeddings(EmbeddingApi):
 
     def read(self, document: Any, count: int) -> tuple[list[Any], int]:
         """The vectors in the order of the texts, and the tokens where the reply has them."""
-        found = object_of(document, "the body")
-        items = list_of(found.get("embeddings"), "embeddings")
+        body = object_of(document, "the body")
+        items = list_of(body.get("embeddings"), "embeddings")
         if not all(isinstance(item, dict) for item in items):
             raise ResponseFormatError("an embedding is not an object")
-        usage = found.get("usageMetadata")
+        usage = body.get("usageMetadata")
         return [item.get("values") for item in items], count_of(usage.get("promptTokenCount")) if isinstance(usage, dict) else 0

@@ -69,7 +69,7 @@ class LlamaServer:
     def _load_error(self) -> ExternalError:
         self._errors.seek(0)
         log = self._errors.read()
-        why = found[1] if (found := _ERROR_LINE.search(log)) else log.strip().rpartition(b"\n")[2]
+        why = match[1] if (match := _ERROR_LINE.search(log)) else log.strip().rpartition(b"\n")[2]
         reason = for_message(why.decode(errors="replace")) or self.ending()
         self.close()
         return ExternalError(

@@ -62,15 +62,15 @@ def invalid_metadata_key(value: Any, kind: Any = TrainingMetadata, key: str = ""
     if not isinstance(value, dict):
         return key
     present = ((name, hint) for name, hint in get_type_hints(kind).items() if name in value)
-    found = (invalid_metadata_key(value[name], hint, f"{key}.{name}" if key else name) for name, hint in present)
-    return next((name for name in found if name is not None), None)
+    keys = (invalid_metadata_key(value[name], hint, f"{key}.{name}" if key else name) for name, hint in present)
+    return next((name for name in keys if name is not None), None)
 
 
 def _has_type(value: Any, kind: Any) -> bool:
     """Whether a JSON value has the type: counts are not negative, numbers are finite, tuples are lists."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is list:
-        return isinstance(value, list) and all(_has_type(one, inner[0]) for one in value)
+        return isinstance(value, list) and all(_has_type(item, inner[0]) for item in value)
     if origin is tuple:
         return isinstance(value, list) and len(value) == len(inner) and all(map(_has_type, value, inner))
     if kind is int:
@@ -182,9 +182,9 @@ def _absolute_folder(folder: str | Path) -> Path:
 def _read_document(path: Path) -> dict[str, Any]:
     document = read_json_object(path)
     known = range(format_versions.OLDEST_CHECKPOINT, format_versions.CHECKPOINT + 1)
-    if type(found := document.get("format")) is not int or found not in known:
+    if type(version := document.get("format")) is not int or version not in known:
         readable = " and ".join(map(str, known))
-        raise _checkpoint_error(path, f"format {for_message(str(found))}, this version reads {readable}")
+        raise _checkpoint_error(path, f"format {for_message(str(version))}, this version reads {readable}")
     return document
 
 

@@ -89,10 +89,10 @@ def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 def pad_ids(ids: Sequence[Ids]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The sequences as rows of one array, padded with 0."""
-    found = np.zeros((len(ids), max(map(len, ids), default=0)), dtype=np.int64)
-    for row, id_ in zip(found, ids, strict=True):
+    rows = np.zeros((len(ids), max(map(len, ids), default=0)), dtype=np.int64)
+    for row, id_ in zip(rows, ids, strict=True):
         row[: len(id_)] = id_
-    return found
+    return rows
 
 
 def trained_versions() -> str:
@@ -149,14 +149,14 @@ class BpeEncoder(TrainedEncoder):
 
     def checkpoint(self) -> Checkpoint:
         """The opened checkpoint; another tokenizer is an error."""
-        found = open_checkpoint(self.source)
-        if parse_tokenizer_kind(found.shape.kind).family != "bpe":
+        checkpoint = open_checkpoint(self.source)
+        if parse_tokenizer_kind(checkpoint.shape.kind).family != "bpe":
             raise InputError(
-                f"its tokenizer is {found.shape.kind}",
+                f"its tokenizer is {checkpoint.shape.kind}",
                 source=self.source,
                 fix="write trained:FOLDER, or specify the folder of a bpe encoder",
             )
-        return found
+        return checkpoint
 
 
 def _checkpoint_digest(checkpoint: Checkpoint) -> str:

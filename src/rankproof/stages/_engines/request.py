@@ -136,10 +136,10 @@ class Exchange:
         _check_placeholders(settings, stage, preset)
         _check_query(settings, stage)
         header = (settings["server_time"] or "").partition("header:")[2].lower()
-        found = cls(preset, settings, _reply_paths(settings, has_time=not header), header)
+        exchange = cls(preset, settings, _reply_paths(settings, has_time=not header), header)
         if not variables([settings["url"], settings["values"]]):
-            found.address({})
-        return found
+            exchange.address({})
+        return exchange
 
     def environment(self) -> dict[str, str]:
         """The values of all variables; one that is not set is an error."""
@@ -269,8 +269,8 @@ def _check_placeholders(settings: Mapping[str, Any], stage: Http, preset: Preset
         raise UsageError(f"values has {for_message(unused[0])}, which the request does not use", fix=f"choose from: {known}")
     for name in sorted(used.difference(PER_QUERY, settings["values"])):
         example = json.dumps(preset.required.get(name, "…") if preset else "…", ensure_ascii=False)
-        given = f"add {name} = {example} to values" if stage.values else f"set values = {{{name} = {example}}}"
-        fix = f"{given}; or, if it is no placeholder, write the braces with spaces: {{ {name} }}"
+        advice = f"add {name} = {example} to values" if stage.values else f"set values = {{{name} = {example}}}"
+        fix = f"{advice}; or, if it is no placeholder, write the braces with spaces: {{ {name} }}"
         raise UsageError(f"values has no {name}, which the request needs", fix=fix)
 
 

@@ -58,7 +58,7 @@ class Filler:
 
     def text(self, template: str, written: Callable[[str], str] = str) -> str:
         """The template; each value is written by the function."""
-        return _VARIABLE_OR_PLACEHOLDER.sub(lambda found: written(self._value(found)), template)
+        return _VARIABLE_OR_PLACEHOLDER.sub(lambda match: written(self._value(match)), template)
 
     def url(self, template: str) -> str:
         """The template with values percent-encoded, but for one at its start, which is an address."""
@@ -66,8 +66,8 @@ class Filler:
         start = self._value(first).rstrip("/") if first else ""
         return start + self.text(template[first.end() if first else 0 :], lambda value: quote(value, safe=""))
 
-    def _value(self, found: re.Match[str]) -> str:
-        variable, name = found.groups()
+    def _value(self, match: re.Match[str]) -> str:
+        variable, name = match.groups()
         return self.environment[variable] if variable else _as_text(self.values[name])
 
 
@@ -75,7 +75,7 @@ def _as_text(value: Any) -> str:
     """A value inside a longer text: a list of texts joined by commas, any other as JSON."""
     if isinstance(value, str):
         return value
-    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
         return ",".join(value)
     return json.dumps(value, separators=(",", ":"))
 

@@ -166,18 +166,18 @@ class LoadedRerankAPI(LoadedScorer):
         texts = [passage_text(self._corpus[doc], api.fields) for doc in docs]
         sent = [at for at, text in enumerate(texts) if text.strip()] if query.text.strip() else []
         counter.count("long_documents", sum(self._is_long(query.text, texts[at]) for at in sent))
-        found = self._batched(query.text, [texts[at] for at in sent], counter)
-        values: list[float | None] = [min((score for score in found if score is not None), default=1.0) - 1.0] * len(docs)
-        for at, score in zip(sent, found, strict=True):
+        scores = self._batched(query.text, [texts[at] for at in sent], counter)
+        values: list[float | None] = [min((score for score in scores if score is not None), default=1.0) - 1.0] * len(docs)
+        for at, score in zip(sent, scores, strict=True):
             values[at] = score
         return scores_or_positions(values)
 
     def _batched(self, query: str, texts: Sequence[str], counter: CallCounter) -> list[float | None]:
         """One score for each text, None where a request failed."""
-        found: list[float | None] = []
+        scores: list[float | None] = []
         for part in self._api.batches(query, texts, self._size):
-            found += self._asked(RerankRequest(query, tuple(texts[part.start : part.stop])), counter)
-        return found
+            scores += self._asked(RerankRequest(query, tuple(texts[part.start : part.stop])), counter)
+        return scores
 
     def _asked(self, request: RerankRequest, counter: CallCounter) -> list[float | None]:
         """The scores of one request; one that is too large for the server is split."""
@@ -208,15 +208,15 @@ class LoadedRerankAPI(LoadedScorer):
     def _split(self, request: RerankRequest, counter: CallCounter) -> list[float | None]:
         """The scores of both halves; if both succeed, later requests are as small as they."""
         half = -(-len(request.texts) // 2)
-        found = [
+        scores = [
             score
             for texts in (request.texts[:half], request.texts[half:])
             for score in self._asked(replace(request, texts=texts), counter)
         ]
-        if None not in found:
+        if None not in scores:
             with self._lock:
                 self._size = min(self._size, half)
-        return found
+        return scores
 
     def _is_long(self, query: str, text: str) -> bool:
         """Whether the API probably cuts the document."""
