@@ -20,8 +20,8 @@ from rankproof.errors import UsageError
 from rankproof.models._api.errors import ModelRequestError
 from rankproof.models._chat.base import ChatRequest
 from rankproof.stages import BM25, RRF, ExtractAnswer, GenerateAnswer, KeywordScorer, Listwise, Pointwise, Rerank
+from rankproof.stages._answer import ExtractSearcher
 from rankproof.stages._base import Stage
-from rankproof.stages._extract import ExtractSearcher
 from support.scripted_chat import ScriptedChat, ScriptedReply
 from support.stage_building import corpus_of
 

@@ -27,15 +27,18 @@ ENCODERS: Registry[EncoderModel] = Registry(
     "rankproof.models",
     (
         Component("wordllama", "rankproof.models._wordllama:WordLlama", "static word vectors, small and fast"),
-        Component("minilm", "rankproof.models._minilm:MiniLM", "all-MiniLM-L6-v2, a sentence encoder with 384 dimensions"),
+        Component("minilm", "rankproof.models._bert:MiniLM", "all-MiniLM-L6-v2, a sentence encoder with 384 dimensions"),
         Component("byt5", "rankproof.models._transformers:ByT5", "ByT5, which reads bytes", "torch"),
         Component("canine", "rankproof.models._transformers:Canine", "CANINE, which reads characters", "torch"),
         Component(
-            "trained", "rankproof.models._trained.encoder:TrainedEncoder", "an encoder trained by `rankproof tokenizers`", "torch"
+            "trained",
+            "rankproof.models._trained.checkpoint:TrainedEncoder",
+            "an encoder trained by `rankproof tokenizers`",
+            "torch",
         ),
         Component(
             "bpe",
-            "rankproof.models._trained.encoder:BpeEncoder",
+            "rankproof.models._trained.checkpoint:BpeEncoder",
             "an encoder with a BPE tokenizer, trained by `rankproof tokenizers`",
             "torch",
         ),

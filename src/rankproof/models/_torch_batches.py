@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from rankproof._data.arrays import IntArray, Matrix
 from rankproof.errors import ExternalError
 from rankproof.models._device import Placement, torch_dtype
-from rankproof.models._token_batch import TokenBatch
+from rankproof.models._tokenizer import TokenBatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rankproof._fusion.method import fusion_method as fusion_method
     from rankproof._fusion.normalisations import normalisation as normalisation
+    from rankproof.stages._answer import ExtractAnswer as ExtractAnswer
     from rankproof.stages._answer import GenerateAnswer as GenerateAnswer
     from rankproof.stages._bm25 import BM25 as BM25
     from rankproof.stages._chunked import Chunked as Chunked
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from rankproof.stages._engines.function import Function as Function
     from rankproof.stages._engines.http import Http as Http
     from rankproof.stages._engines.sql import SQL as SQL
-    from rankproof.stages._extract import ExtractAnswer as ExtractAnswer
     from rankproof.stages._fuse import RRF as RRF
     from rankproof.stages._fuse import Fuse as Fuse
     from rankproof.stages._lancedb_fts import LanceDBFTS as LanceDBFTS

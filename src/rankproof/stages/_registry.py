@@ -34,7 +34,7 @@ STAGES: Registry[Stage] = Registry(
         ),
         Component(
             "extract",
-            "rankproof.stages._extract:ExtractAnswer",
+            "rankproof.stages._answer:ExtractAnswer",
             "answers with the best sentence of the top documents of a system, without a language model",
         ),
         Component("rewrite", "rankproof.stages._rewrite:Rewrite", "lets a language model rewrite the query of a system"),

@@ -39,7 +39,7 @@ from rankproof.stages._fields import BUILT_IN_FIELDS, check_known_fields, passag
 from rankproof.stages._partitions import PartitionedSearch, PartitionHits, document_places
 from rankproof.stages._text_vectors import add_prompt, is_blank, text_vectors
 from rankproof.stores._base import checked_lengths, checked_vectors
-from rankproof.stores._nearest import VectorRows, best_kernel, nearest, nearest_by_torch, rounded_dots
+from rankproof.stores._memory import VectorRows, best_kernel, nearest, nearest_by_torch, rounded_dots
 
 FIRST_BLOCK, LARGEST_BLOCK = 256, 1 << 16
 BLOCK_SECONDS, SAVE_SECONDS = 2.0, 10.0

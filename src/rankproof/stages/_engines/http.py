@@ -42,8 +42,7 @@ from rankproof.stages._engines.reply import (
     server_milliseconds,
     value_at,
 )
-from rankproof.stages._engines.request import ESCAPES, TABLES, Exchange
-from rankproof.stages._engines.templates import read_environment
+from rankproof.stages._engines.request import ESCAPES, TABLES, Exchange, read_environment
 from rankproof.stages._fields import QueryPrompt
 
 

@@ -22,7 +22,7 @@ from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext
 from rankproof.stages._engines.base import EncodedQuery, EngineError, EngineReply, EngineStage, QueryEncoder, is_sorted
 from rankproof.stages._engines.postgres import ReadOnlyConnection, Rows, parse_statement
-from rankproof.stages._engines.templates import VARIABLE, read_environment, variables
+from rankproof.stages._engines.request import VARIABLE, read_environment, variables
 from rankproof.stages._fields import QueryPrompt
 from rankproof.stores._base import address_digest, mask_secrets
 from rankproof.stores._pgvector import MAX_EF_SEARCH
