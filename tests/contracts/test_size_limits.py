@@ -400,7 +400,7 @@ NO_BLOCKS = {
         (
             *("models._tokenizer:TEXTS_PER_CALL", "models._tokenizer:_TEXTS_PER_TASK", "models._wordllama:_TEXTS_PER_TASK"),
             *("models._trained.checkpoint:_TOKENS_PER_BATCH", "models._transformers:_TOKENS_PER_BATCH"),
-            *("_judge.claims.embedding:_TASKS_PER_BLOCK", "models._trained.shape:ATTENTION_BLOCK", "_tokenizer_lab.train:_BLOCK"),
+            *("models._trained.shape:ATTENTION_BLOCK", "_tokenizer_lab.train:_BLOCK"),
         ),
         "needs the weights of a model; the tests of models compare batches",
     ),
