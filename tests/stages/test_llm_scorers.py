@@ -30,8 +30,7 @@ from rankproof.models._chat.base import ChatRequest
 from rankproof.models._chat.openai import OpenAIChat
 from rankproof.stages import BM25, KeywordScorer, Listwise, Pairwise, Pointwise, Rerank
 from rankproof.stages._base import BuildContext, EstimatesCost, EstimatesScorerCost, LLMQueryScorer, QueryTimer, ReportsTruncation
-from rankproof.stages._llm_base import LLMScorer
-from rankproof.stages._llm_scorers import windows
+from rankproof.stages._llm_scorers import LLMScorer, windows
 from support.paths import DOCS
 from support.scripted_chat import ScriptedChat, ScriptedReply, reply
 from support.stage_building import PlainBlockCache, corpus_of, ranking_of

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from rankproof.stages._llm_scorers import Pointwise as Pointwise
     from rankproof.stages._maxsim import MaxSim as MaxSim
     from rankproof.stages._rerank import Rerank as Rerank
-    from rankproof.stages._rerank_apis.hosted import CohereRerank as CohereRerank
-    from rankproof.stages._rerank_apis.hosted import JinaRerank as JinaRerank
-    from rankproof.stages._rerank_apis.hosted import MixedbreadRerank as MixedbreadRerank
-    from rankproof.stages._rerank_apis.hosted import VoyageRerank as VoyageRerank
-    from rankproof.stages._rerank_apis.own_servers import InfinityRerank as InfinityRerank
-    from rankproof.stages._rerank_apis.own_servers import TEIRerank as TEIRerank
-    from rankproof.stages._rerank_apis.own_servers import VLLMRerank as VLLMRerank
+    from rankproof.stages._rerank_apis.apis import CohereRerank as CohereRerank
+    from rankproof.stages._rerank_apis.apis import InfinityRerank as InfinityRerank
+    from rankproof.stages._rerank_apis.apis import JinaRerank as JinaRerank
+    from rankproof.stages._rerank_apis.apis import MixedbreadRerank as MixedbreadRerank
+    from rankproof.stages._rerank_apis.apis import TEIRerank as TEIRerank
+    from rankproof.stages._rerank_apis.apis import VLLMRerank as VLLMRerank
+    from rankproof.stages._rerank_apis.apis import VoyageRerank as VoyageRerank
     from rankproof.stages._rewrite import Rewrite as Rewrite
     from rankproof.stages._rm3 import RM3 as RM3
     from rankproof.stages._run_file import RunFile as RunFile

@@ -34,9 +34,25 @@ from rankproof.stages._fields import (
     check_settings,
     passage_text,
 )
-from rankproof.stages._llm_base import scores_from_order
 from rankproof.stages._text_vectors import EncodedPassages, EncodedQueries, add_prompt, prompt_notes, text_vectors
 from rankproof.stages._vectors import PassageVectors
+
+
+def scores_from_order(order: Sequence[int]) -> FloatArray:
+    """Descending integers along the order; `order` has the positions of the documents, best first."""
+    scores = np.empty(len(order), dtype=np.float64)
+    scores[list(order)] = np.arange(len(order), 0, -1)
+    return scores
+
+
+def scores_or_positions(values: Sequence[float | None]) -> FloatArray:
+    """The values if all are known; else ranks, where each document without a value keeps its rank."""
+    known = {at: value for at, value in enumerate(values) if value is not None}
+    if len(known) == len(values):
+        return np.array(values, dtype=np.float64)
+    best = iter(sorted(known, key=lambda at: -known[at]))
+    return scores_from_order([next(best) if at in known else at for at in range(len(values))])
+
 
 ScoresOfPassages = Callable[[str, list[str]], ArrayLike]
 """Receives a query and passages; returns one score for each passage, higher is better."""

@@ -45,6 +45,7 @@ class OpenAIEmbeddings(EmbeddingApi):
     )
 
     api: ClassVar[str] = "OpenAI"
+    path: ClassVar[str] = "/embeddings"
     request_tokens: ClassVar[int | None] = 300_000
 
     def __post_init__(self) -> None:
@@ -55,11 +56,6 @@ class OpenAIEmbeddings(EmbeddingApi):
     def server_truncates(self) -> bool:
         """False: the server rejects long texts."""
         return False
-
-    @property
-    def path(self) -> str:
-        """The path of a request."""
-        return "/embeddings"
 
     def content(self, texts: Sequence[str], role: TextRole) -> dict[str, Any]:
         """The JSON of a request."""
@@ -87,12 +83,8 @@ class OllamaEmbeddings(EmbeddingApi):
     base_url: Annotated[str, Option("the address of Ollama")] = "http://127.0.0.1:11434"
 
     api: ClassVar[str] = "Ollama"
+    path: ClassVar[str] = "/api/embed"
     is_own_server: ClassVar[bool] = True
-
-    @property
-    def path(self) -> str:
-        """The path of a request."""
-        return "/api/embed"
 
     def content(self, texts: Sequence[str], role: TextRole) -> dict[str, Any]:
         """The JSON of a request."""
@@ -118,17 +110,13 @@ class TEIEmbeddings(EmbeddingApi):
     truncate: Annotated[bool, Option("whether the server truncates long texts; false: it rejects them")] = True
 
     api: ClassVar[str] = "TEI"
+    path: ClassVar[str] = "/embed"
     is_own_server: ClassVar[bool] = True
 
     @property
     def server_truncates(self) -> bool:
         """Whether the server truncates long texts."""
         return self.truncate
-
-    @property
-    def path(self) -> str:
-        """The path of a request."""
-        return "/embed"
 
     def content(self, texts: Sequence[str], role: TextRole) -> dict[str, Any]:
         """The JSON of a request."""
@@ -156,11 +144,7 @@ class CohereEmbeddings(EmbeddingApi):
     )
 
     api: ClassVar[str] = "Cohere"
-
-    @property
-    def path(self) -> str:
-        """The path of a request."""
-        return "/v2/embed"
+    path: ClassVar[str] = "/v2/embed"
 
     def content(self, texts: Sequence[str], role: TextRole) -> dict[str, Any]:
         """The JSON of a request."""
@@ -196,13 +180,9 @@ class VoyageEmbeddings(EmbeddingApi):
     )
 
     api: ClassVar[str] = "Voyage"
+    path: ClassVar[str] = "/embeddings"
     request_tokens: ClassVar[int | None] = 120_000
     """The limit of the models with the lowest one."""
-
-    @property
-    def path(self) -> str:
-        """The path of a request."""
-        return "/embeddings"
 
     def content(self, texts: Sequence[str], role: TextRole) -> dict[str, Any]:
         """The JSON of a request."""

@@ -20,7 +20,6 @@ from rankproof.models._api.settings import ApiModel, PaidModel
 from rankproof.models._chat.base import estimate_tokens, max_tokens_of
 from rankproof.stages._base import BuildContext, LoadedScorer
 from rankproof.stages._fields import DEFAULT_FIELDS, Fields, check_known_fields, passage_text
-from rankproof.stages._llm_base import scores_or_positions
 from rankproof.stages._rerank_apis.wire import (
     PLAIN,
     RerankClient,
@@ -30,6 +29,7 @@ from rankproof.stages._rerank_apis.wire import (
     RerankShape,
     estimate_pairs,
 )
+from rankproof.stages._scorers import scores_or_positions
 
 BaseURL = Annotated[str, Option("the address of the server")]
 BatchSize = Annotated[int, Option("the most documents of one request", least=1, most=10_000)]
@@ -57,14 +57,11 @@ class RerankAPI(ApiModel):
         bool | None,
         Option("true if scores depend on the other documents of the request (default: by the exact name of the model)"),
     ] = None
+    shape: ClassVar[RerankShape] = PLAIN
+    """How the API writes requests and replies."""
     api: ClassVar[str] = ""
     reports_tokens: ClassVar[bool] = True
     bills_searches: ClassVar[bool] = False
-
-    @property
-    def shape(self) -> RerankShape:
-        """How the API writes requests and replies."""
-        return PLAIN
 
     @property
     def paid_model(self) -> PaidModel:
