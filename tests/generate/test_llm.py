@@ -23,7 +23,7 @@ from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatRequest
 from rankproof.models._chat.llama_cpp import Llama
 from support.bad_inputs import harmful_texts

@@ -16,7 +16,7 @@ from rankproof._judge.claims.llm import LLMClaimJudge, LLMClaimSettings
 from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatRequest
 from support.claim_tasks import CONTEXTS, claim_task, silent
 from support.scripted_chat import ScriptedChat, ScriptedReply, reply

@@ -15,7 +15,7 @@ from rankproof._llm.call_counts import CallTotals, reply_notes
 from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES, CancelledError, ChatClient, ReplyParseError
 from rankproof._llm.session import LLMSession, map_concurrent, map_in_order
 from rankproof.errors import ExternalError, UsageError
-from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from rankproof.models._chat.llama_cpp import Llama
 from support.chat_server import TOKENS_OUT, ChatServer, completion

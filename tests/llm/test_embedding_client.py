@@ -21,7 +21,7 @@ from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.embedding import CachedEncoder, estimate_texts, load_encoder
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError, UsageError
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from support.embedding_server import NAMES, REPORTS_TOKENS, EmbeddingServer, tokens_of
 from support.scripted_server import NEVER, Request, Sent
 

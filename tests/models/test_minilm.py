@@ -17,7 +17,7 @@ from rankproof.errors import ExternalError
 from rankproof.models import _bert
 from rankproof.models._base import TokenEncoder
 from rankproof.models._bert import MINILM_SHA256, MiniLM, download_minilm, minilm_folder
-from rankproof.models._download import packages
+from rankproof.models._download import cached_folder as downloads
 from support.tiny_bert import write_modules
 from support.torch_oracle import oracle
 
@@ -204,7 +204,7 @@ def test_the_wheels_own_files_are_taken(minilm_weights: Path, tmp_path: Path, mo
 def test_without_pip_the_wheel_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    monkeypatch.setattr(downloads, "find_spec", lambda name: None)
     said: list[str] = []
     with pytest.raises(ExternalError):
         download_minilm(said.append, quiet)

@@ -25,7 +25,7 @@ from rankproof._llm.call_counts import COUNT_MEANINGS, COUNT_NAMES, CallTotals
 from rankproof._llm.prompts import UNTRUSTED_DATA_RULE
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatRequest
 from rankproof.models._chat.openai import OpenAIChat
 from rankproof.stages import BM25, KeywordScorer, Listwise, Pairwise, Pointwise, Rerank

@@ -19,7 +19,7 @@ from rankproof._llm.call_counts import CallCounter, CallTotals
 from rankproof._llm.client import KeyedLock
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof.models._api.embedding import EmbeddingApi, EmbeddingReply, TextRole, cut_bytes
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._base import Encoder, EncoderModel
 from rankproof.models._chat.base import estimate_tokens, max_tokens_of
 

@@ -15,9 +15,8 @@ from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError, escape_invisible
 from rankproof.models._base import DownloadProgress, OwnTokenLimit, Precision, ReportStatus, Source, TokenLimit, check_source
 from rankproof.models._device import DeviceOption, Placement, PrecisionOption, check_device, place
-from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
+from rankproof.models._download.cached_folder import WheelFile, cached_folder, checked_folder, download_first, models_cache_folder
 from rankproof.models._download.hub import is_local, model_folder_of, save_response
-from rankproof.models._download.packages import WheelFile, download_first
 from rankproof.models._onnx.folder import CONFIG, TOKENIZER, WEIGHTS, ModelFolder, Pooling, cached_graph, open_model_folder
 from rankproof.models._onnx.graph import GRAPH_VERSION
 from rankproof.models._onnx.runtime import OnnxCrossEncoder, OnnxEncoder, open_session

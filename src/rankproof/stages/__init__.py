@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rankproof.stages._rerank_apis.apis import TEIRerank as TEIRerank
     from rankproof.stages._rerank_apis.apis import VLLMRerank as VLLMRerank
     from rankproof.stages._rerank_apis.apis import VoyageRerank as VoyageRerank
+    from rankproof.stages._rewrite import RM3 as RM3
     from rankproof.stages._rewrite import Rewrite as Rewrite
-    from rankproof.stages._rm3 import RM3 as RM3
     from rankproof.stages._run_file import RunFile as RunFile
     from rankproof.stages._scorers import BiEncoderScorer as BiEncoderScorer
     from rankproof.stages._scorers import CrossEncoderScorer as CrossEncoderScorer

@@ -26,7 +26,7 @@ from rankproof._llm.parsing import parse_json, reply_text
 from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, count_truncated, fill_prompt, quote_untrusted
 from rankproof._registry import Option
 from rankproof.models._api.embedding import EmbeddingApi
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._base import Encoder, EncoderModel
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from rankproof.stages._analyzer import WordAnalyzer, check_language

@@ -38,7 +38,7 @@ STAGES: Registry[Stage] = Registry(
             "answers with the best sentence of the top documents of a system, without a language model",
         ),
         Component("rewrite", "rankproof.stages._rewrite:Rewrite", "lets a language model rewrite the query of a system"),
-        Component("rm3", "rankproof.stages._rm3:RM3", "expands the query of a bm25 system with words from its top documents"),
+        Component("rm3", "rankproof.stages._rewrite:RM3", "expands the query of a bm25 system with words from its top documents"),
         Component(
             "python",
             "rankproof.stages._engines.function:Function",

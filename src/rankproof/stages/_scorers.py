@@ -20,7 +20,7 @@ from rankproof._llm.call_counts import CallCounter
 from rankproof._llm.embedding import CountingEncoder
 from rankproof._registry import Option
 from rankproof.models._api.embedding import EmbeddingApi
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._base import CrossEncoderModel, LoadedCrossEncoder, remote_code_note
 from rankproof.stages._analyzer import split_words
 from rankproof.stages._base import BuildContext, Cost, LoadedScorer, Scorer

@@ -16,7 +16,7 @@ from rankproof._llm.call_counts import CallCounter
 from rankproof._llm.embedding import CountingEncoder, estimate_texts
 from rankproof.errors import for_message
 from rankproof.models._api.embedding import EmbeddingApi, TextRole
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._base import Encoder, EncoderModel, encode_queries
 from rankproof.stages._base import QueryTimer
 from rankproof.stages._fields import passages_of

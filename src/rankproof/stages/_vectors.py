@@ -31,7 +31,7 @@ from rankproof._statistics.collapse import CosineSums
 from rankproof._version import __version__
 from rankproof.errors import for_message
 from rankproof.models._api.embedding import EmbeddingApi
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._base import Encoder, EncoderModel, remote_code_note
 from rankproof.models._device import chosen_device, place
 from rankproof.stages._base import BuildContext

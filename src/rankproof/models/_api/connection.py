@@ -27,8 +27,7 @@ from rankproof._io.http import (
 )
 from rankproof._io.secrets import Secret, secret_from_env
 from rankproof.errors import escape_invisible, for_message
-from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
-from rankproof.models._api.settings import ModelServer, default_address
+from rankproof.models._api.settings import ModelRequestError, ModelServer, ModelUnavailableError, default_address
 
 ReadT = TypeVar("ReadT")
 _MAX_MESSAGE = 500

@@ -31,7 +31,7 @@ from rankproof._llm.embedding import load_encoder
 from rankproof._registry import Option
 from rankproof.errors import InputError, RankproofError
 from rankproof.models._api.embedding import EmbeddingApi
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import Depth, check_settings

@@ -15,8 +15,7 @@ from rankproof._llm.call_counts import CallCounter, CallTotals
 from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message
-from rankproof.models._api.errors import ModelRequestError
-from rankproof.models._api.settings import ApiModel, PaidModel
+from rankproof.models._api.settings import ApiModel, ModelRequestError, PaidModel
 from rankproof.models._chat.base import estimate_tokens, max_tokens_of
 from rankproof.stages._base import BuildContext, LoadedScorer
 from rankproof.stages._fields import DEFAULT_FIELDS, Fields, check_known_fields, passage_text
