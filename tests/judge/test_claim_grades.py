@@ -11,9 +11,9 @@ from rankproof._judge.claims.llm import LLMClaimJudge, LLMClaimSettings
 from rankproof._judge.claims.prompts import RELEVANCE_GRADES
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
-from rankproof._judge.rubric import QueryDocPair
+from rankproof._judge.pairs import QueryDocPair
 from rankproof._llm.session import LLMSession
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatRequest
 from support.claim_tasks import claim_task, silent
 from support.paths import DOCS
@@ -60,7 +60,7 @@ def test_every_context_is_one_request_and_answers_have_their_own_rubric() -> Non
 
 
 def test_the_page_has_the_rubric_of_answers() -> None:
-    page = (DOCS / "claim-judges.md").read_text()
+    page = (DOCS / "judging.md").read_text()
     assert all(f"| {grade} | {meaning} |" in page for grade, meaning in RELEVANCE_GRADES.items())
 
 

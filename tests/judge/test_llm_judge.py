@@ -12,12 +12,12 @@ from rankproof._data.qrels import GRADES
 from rankproof._io.retry import RetryPolicy
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, KeywordOverlapJudge, LLMJudge
-from rankproof._judge.rubric import PairGrade, QueryDocPair, sum_counts
+from rankproof._judge.pairs import PairGrade, QueryDocPair, sum_counts
 from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatRequest
 from support.scripted_chat import ScriptedChat, ScriptedReply, reply
 from support.small_models import HashedWords

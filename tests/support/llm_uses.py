@@ -26,8 +26,8 @@ import numpy as np
 from rankproof._data.claims import ClaimTable, ClaimVerdict
 from rankproof._data.dataset import Queries, Query
 from rankproof._experiment.stage_output import call_count_notes
-from rankproof._generate.draft import FailedDocument, SourceDocument
 from rankproof._generate.filters import TermStatistics
+from rankproof._generate.generated_queries import FailedDocument, SourceDocument
 from rankproof._generate.generators import LLMGenerator
 from rankproof._judge.claims.llm import LLMClaimJudge, LLMClaimSettings
 from rankproof._judge.claims.logprob import LogprobJudge
@@ -35,14 +35,14 @@ from rankproof._judge.claims.nuggets import NuggetDrafter, NuggetSettings, Nugge
 from rankproof._judge.claims.registry import judge_of
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
-from rankproof._judge.rubric import QueryDocPair, sum_counts
+from rankproof._judge.pairs import QueryDocPair, sum_counts
 from rankproof._llm.call_counts import COUNT_NAMES, CallTotals
 from rankproof._llm.client import ReplyParseError
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Message
 from rankproof.stages import BM25, GenerateAnswer, Listwise, Pairwise, Pointwise, Rerank, Rewrite
 from rankproof.stages._base import BuildContext, QueryTimer
-from rankproof.stages._llm_base import LLMScorer
+from rankproof.stages._llm_scorers import LLMScorer
 from support.claim_tasks import claim_task, silent
 from support.stage_building import PlainBlockCache, corpus_of, ranking_of
 

@@ -1,8 +1,9 @@
-"""Runs and qrels in TREC text, read in C where possible."""
+"""The formats of trec_eval: runs and judgements as columns separated by white space, and preferences between documents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import SHORTEST_PREFIX, Judgement, Qrels, label_of, subtopic_of
@@ -11,8 +12,7 @@ from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
 from rankproof._formats import native
 from rankproof._formats.columns import Kind
-from rankproof._formats.fields import _DECIMAL, parse_rank, parse_score
-from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
+from rankproof._formats.rows import _DECIMAL, ParseOptions, build_qrels, build_run, parse_rank, parse_score, ranked_rows
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import decode_line, raw_lines
 from rankproof._io.streams import ByteSource
@@ -30,10 +30,10 @@ def numbered_lines(source: ByteSource) -> Iterator[tuple[int, bytes]]:
         yield number, row
 
 
-def run_columns_error(found: int, *, source: str, line: int) -> InputError:
+def run_columns_error(columns: int, *, source: str, line: int) -> InputError:
     """The error for a line of a run without six columns."""
-    code = "run-is-qrels" if found == 4 and line == 1 else "run-columns"
-    return row_error(code, source=source, line=line, found=found)
+    code = "run-is-qrels" if columns == 4 and line == 1 else "run-columns"
+    return row_error(code, source=source, line=line, found=columns)
 
 
 def run_rows(source: ByteSource) -> Iterator[RunRow]:
@@ -43,19 +43,19 @@ def run_rows(source: ByteSource) -> Iterator[RunRow]:
     number is an error: an id then contains white space, which shifts the columns.
     """
     for line, text in numbered_lines(source):
-        found = text.split()
-        if len(found) < 6 or (len(found) > 6 and (parse_rank(found[3]) is None or _DECIMAL.fullmatch(found[5]))):
-            raise run_columns_error(len(found), source=source.name, line=line)
+        columns = text.split()
+        if len(columns) < 6 or (len(columns) > 6 and (parse_rank(columns[3]) is None or _DECIMAL.fullmatch(columns[5]))):
+            raise run_columns_error(len(columns), source=source.name, line=line)
         query, _, doc, rank, score, tag = text.split(maxsplit=5)
         _check_nul(text, query, doc, source.name, line)
         value = parse_score(score, source=source.name, line=line)
         yield RunRow(query.decode(), doc.decode(), value, parse_rank(rank), line, tag.rstrip().decode())
 
 
-def qrels_columns_error(found: int, *, source: str, line: int) -> InputError:
+def qrels_columns_error(columns: int, *, source: str, line: int) -> InputError:
     """The error for a line of qrels without four columns."""
-    code = {3: "qrels-three", 6: "qrels-is-run"}.get(found, "qrels-columns")
-    return row_error(code, source=source, line=line, found=found)
+    code = {3: "qrels-three", 6: "qrels-is-run"}.get(columns, "qrels-columns")
+    return row_error(code, source=source, line=line, found=columns)
 
 
 def read_marked_qrels(source: ByteSource, options: ParseOptions) -> Qrels:
@@ -85,8 +85,8 @@ def qrels_rows(source: ByteSource, grades: GradeReader) -> Iterator[Judgement]:
 def _check_nul(text: bytes, query: bytes, doc: bytes, source: str, line: int) -> None:
     """Refuses a NUL byte in an id of the row."""
     if b"\0" in text:
-        for column, one in (("query", query), ("document", doc)):
-            checked_id(one.decode(), column, source=source, line=line)
+        for column, id in (("query", query), ("document", doc)):
+            checked_id(id.decode(), column, source=source, line=line)
 
 
 _SPACE = frozenset(" \t\n\r\x0b\x0c")
@@ -98,21 +98,21 @@ class TrecFormat:
     keeps_judge_labels, keeps_empty_queries = True, False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
-        found = native.read_qrels(source, self.native_reader("qrels"), options)
-        return found or read_marked_qrels(source, options)
+        qrels = native.read_qrels(source, self.native_reader("qrels"), options)
+        return qrels or read_marked_qrels(source, options)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
-        found = native.read_run(source, name, self.native_reader("run"), options)
-        return found or build_run(run_rows(source), name=name, source=source.name, read_options=options.read_options)
+        run = native.read_run(source, name, self.native_reader("run"), options)
+        return run or build_run(run_rows(source), name=name, source=source.name, read_options=options.read_options)
 
     def native_reader(self, kind: Kind) -> native.ReadTable:
         """The reader in C."""
         return lambda align, stream: align.read_table(stream, kind == "run", native.BLOCK_BYTES, native.WIDEST_SCAN)
 
     def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
-        found = len(next(numbered_lines(source), (0, b""))[1].split())
+        columns = len(next(numbered_lines(source), (0, b""))[1].split())
         kinds: dict[int, Kind] = {4: "qrels", 6: "run"}
-        return kinds.get(min(found, 6))
+        return kinds.get(min(columns, 6))
 
     def run_blocks(self, run: Run) -> Iterator[bytes]:
         tag = _tag(run)
@@ -151,3 +151,41 @@ def _line(query: str, doc: str, text: str) -> bytes:
 
 
 TREC = TrecFormat()
+
+
+PREFERENCE_FORMATS = {"prefs": "query group subgroup doc level", "qrels_prefs": "query group doc level"}
+"""The columns of each format."""
+
+
+class PreferenceRow(NamedTuple):
+    """One row of preferences: within a subgroup, a document of a higher level is preferred to one of a lower level."""
+
+    query: str
+    group: str
+    subgroup: str
+    doc: str
+    level: float
+    line: int
+
+
+def preference_rows(source: ByteSource, form: str) -> Iterator[PreferenceRow]:
+    """The rows of the file; a row without a column for the subgroup is in subgroup 0."""
+    names = PREFERENCE_FORMATS[form]
+    count = len(names.split())
+    for line, text in numbered_lines(source):
+        parts = text.split()
+        if len(parts) != count:
+            raise row_error("preference-columns", source=source.name, line=line, found=len(parts), count=count, names=names)
+        query, doc = parts[0].decode(), parts[-2].decode()
+        if b"\0" in text:
+            for column, id in (("query", query), ("document", doc)):
+                checked_id(id, column, source=source.name, line=line)
+        subgroup = parts[2].decode() if count == 5 else "0"
+        yield PreferenceRow(query, parts[1].decode(), subgroup, doc, _level(parts[-1], source.name, line), line)
+
+
+def _level(token: bytes, source: str, line: int) -> float:
+    level = float(token) if _DECIMAL.fullmatch(token) else -1.0
+    if not 0 <= level < float("inf"):
+        raise row_error("level", source=source, line=line, token=token.decode())
+    return level

@@ -1,20 +1,23 @@
-"""Cells of tables as texts, lists of texts and ids; a list may be written as text, as in a CSV file."""
+"""Cells of tables that hold lists, objects or ids, and grades from scores between 0 and 1."""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from rankproof._data.text import clip_text
 from rankproof._data.validation import checked_id
-from rankproof._formats.fields import is_nan, json_type_name
+from rankproof._formats.rows import is_nan, json_type_name
+from rankproof._importers.base import ImportOptions
 from rankproof._io.file_errors import file_error
-from rankproof.errors import InputError, for_message
+from rankproof.errors import InputError, UsageError, for_message
 
 # An item of a list that Python or numpy printed: numpy puts a space where Python puts a comma.
 _ITEM = re.compile(r"""\s*('(?>(?:[^'\\]++|\\.)*)'|"(?>(?:[^"\\]++|\\.)*)"|[+-]?[0-9]+)\s*,?""", re.DOTALL)
@@ -51,8 +54,10 @@ class TableCell:
 
     def ids(self) -> tuple[str, ...] | None:
         """The document ids of a list, None where the cell is missing."""
-        found = self.texts()
-        return found if found is None else tuple(checked_id(one, "document", source=self.source, line=self.line) for one in found)
+        texts = self.texts()
+        return (
+            texts if texts is None else tuple(checked_id(text, "document", source=self.source, line=self.line) for text in texts)
+        )
 
     def texts_or_text(self) -> tuple[str, ...] | None:
         """The texts of a list of texts, or the one text, also where that looks like a list; None where the cell is missing."""
@@ -105,8 +110,8 @@ class TableCell:
 def list_in_text(text: str) -> list[Any] | str:
     """The list in a text that is a list in JSON, or as Python or numpy print it; any other text as it is."""
     plain = text.strip()
-    if found := _ARRAY.fullmatch(plain):
-        plain = found[1]
+    if match := _ARRAY.fullmatch(plain):
+        plain = match[1]
     if not (plain.startswith("[") and plain.endswith("]")):
         return text
     try:
@@ -124,10 +129,10 @@ def object_in(value: Any) -> Mapping[str, Any] | None:
     if not (plain.startswith("{") and plain.endswith("}")):
         return None
     try:
-        found = json.loads(plain)
+        members = json.loads(plain)
     except (ValueError, RecursionError):
-        found = _printed_value(plain)
-    return found if isinstance(found, dict) and all(isinstance(key, str) for key in found) else None
+        members = _printed_value(plain)
+    return members if isinstance(members, dict) and all(isinstance(key, str) for key in members) else None
 
 
 def _printed_value(text: str) -> Any:
@@ -140,23 +145,62 @@ def _printed_value(text: str) -> Any:
 
 def _printed_list(text: str) -> list[Any] | None:
     """The items of a list of strings and integers that Python or numpy printed; None for any other text."""
-    found: list[Any] = []
+    items: list[Any] = []
     at = 1
     while not _END.match(text, at):
         item = _ITEM.match(text, at)
         if item is None:
             return None
         try:
-            found.append(ast.literal_eval(item[1]))
+            items.append(ast.literal_eval(item[1]))
         except (ValueError, SyntaxError):
             return None
         at = item.end()
-    return found
+    return items
 
 
 def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
 def _kind(value: Any) -> str:
     return "a list" if isinstance(value, list | tuple | np.ndarray) else json_type_name(value)
+
+
+Thresholds = tuple[float, ...]
+SETTING = "thresholds"
+THIRDS: Thresholds = (0.0, 1 / 3, 2 / 3)
+"""Scores above 0, above a third and above two thirds: grades 1, 2 and 3."""
+SETTING_HELP = "scores above which grades 1, 2, 3 … begin, separated by commas"
+_MOST = 20
+_NUMBER = re.compile(r"\s*-?[0-9]{1,9}(?:\.[0-9]{1,9}|/[1-9][0-9]{0,8})?\s*")
+
+
+def thresholds_of(options: ImportOptions, default: Thresholds) -> Thresholds:
+    """The thresholds that the setting names: finite numbers in ascending order."""
+    text = options.settings.get(SETTING)
+    if text is None:
+        return default
+    parts = text.split(",")[: _MOST + 1]
+    thresholds = tuple(float(Fraction(part.strip())) for part in parts) if all(map(_NUMBER.fullmatch, parts)) else ()
+    rising = all(low < high for low, high in pairwise(thresholds))
+    if not 1 <= len(thresholds) <= _MOST or not rising:
+        fix = f"write numbers in ascending order, as in --set {SETTING}=0.25,0.75,1.25"
+        raise UsageError(f"{SETTING} is {for_message(text)}", fix=fix)
+    return thresholds
+
+
+def grade_by(score: float, thresholds: Thresholds) -> int:
+    """The number of thresholds that the score is above."""
+    return sum(score > threshold for threshold in thresholds)
+
+
+def are_grades(scores: Iterable[float]) -> bool:
+    """Whether all scores are whole numbers, which are grades as they are."""
+    return all(float(score).is_integer() for score in scores)
+
+
+def describe_thresholds(thresholds: Sequence[float], what: str = "score") -> str:
+    """The rule in words: `grade 1 above a score of 0, 2 above 0.333, 3 above 0.667`."""
+    steps = [f"{grade} above {value:.3g}" for grade, value in enumerate(thresholds, start=1)]
+    return f"grades by {what}: {', '.join(steps)}"

@@ -35,10 +35,12 @@ IMPORTERS: Registry[Importer] = Registry(
     "importer",
     "rankproof.importers",
     (
-        Component("beir", f"{_PACKAGE}.beir:BEIR_FOLDER", "a folder with corpus, queries (JSONL, CSV or TSV) and qrels"),
+        Component("beir", f"{_PACKAGE}.known_layouts:BEIR_FOLDER", "a folder with corpus, queries (JSONL, CSV or TSV) and qrels"),
         Component("esci", f"{_PACKAGE}.esci:ESCI", "Amazon's Shopping Queries: a table with esci_label, and one of products"),
         Component(
-            "mteb", f"{_PACKAGE}.mteb:MTEB", "a folder of MTEB: corpus, queries, and qrels or default, as Parquet or JSONL"
+            "mteb",
+            f"{_PACKAGE}.known_layouts:MTEB",
+            "a folder of MTEB: corpus, queries, and qrels or default, as Parquet or JSONL",
         ),
         Component(
             "trec",
@@ -46,7 +48,7 @@ IMPORTERS: Registry[Importer] = Registry(
             "TREC topics (<top>, XML, or lines of id and text) with qrels; MS MARCO's files",
             aliases=("msmarco",),
         ),
-        Component("irds", f"{_PACKAGE}.irds:IR_DATASETS", "a dataset of ir_datasets: irds:NAME", "datasets"),
+        Component("irds", f"{_PACKAGE}.known_layouts:IR_DATASETS", "a dataset of ir_datasets: irds:NAME", "datasets"),
         Component(
             "rag",
             f"{_PACKAGE}.rag:RAG",
@@ -66,15 +68,19 @@ IMPORTERS: Registry[Importer] = Registry(
             "candidates of RankLLM and Anserini, and answers of TREC RAG, in JSONL or JSON, with qrels",
             aliases=("rankllm", "anserini"),
         ),
-        Component("pyvespa", f"{_PACKAGE}.pyvespa:PYVESPA", "queries and relevant_docs of an evaluation with pyvespa in JSON"),
+        Component(
+            "pyvespa", f"{_PACKAGE}.json_exports:PYVESPA", "queries and relevant_docs of an evaluation with pyvespa in JSON"
+        ),
         Component("autorag", f"{_PACKAGE}.autorag:AUTORAG", "qa.parquet and corpus.parquet of AutoRAG, or the folder with both"),
-        Component("llama-index", f"{_PACKAGE}.llama_index:LLAMA_INDEX", "an EmbeddingQAFinetuneDataset of LlamaIndex in JSON"),
+        Component("llama-index", f"{_PACKAGE}.json_exports:LLAMA_INDEX", "an EmbeddingQAFinetuneDataset of LlamaIndex in JSON"),
         Component("quepid", f"{_PACKAGE}.quepid:QUEPID", "exports of a case, a snapshot or a book of Quepid"),
         Component(
             "elasticsearch", f"{_PACKAGE}.rank_eval:RANK_EVAL", "a _rank_eval request, and its responses as one system each"
         ),
         Component(
-            "opensearch", f"{_PACKAGE}.opensearch:OPENSEARCH", "judgement lists and query sets of the Search Relevance Workbench"
+            "opensearch",
+            f"{_PACKAGE}.json_exports:OPENSEARCH",
+            "judgement lists and query sets of the Search Relevance Workbench",
         ),
         Component("ubi", f"{_PACKAGE}.ubi:UBI", "queries and events of User Behavior Insights: clicks become judgements"),
         Component(
@@ -126,19 +132,19 @@ def _detected(source: ImportSource, options: ImportOptions) -> str:
     columns = COLUMN_SETTINGS.keys() & options.settings.keys()
     if not columns:
         return detect_importer(source)
-    found = [name for name in _recognised(source, []) if columns <= importer_named(name).settings.keys()]
-    return found[0] if len(found) == 1 else LOG
+    names = [name for name in _recognised(source, []) if columns <= importer_named(name).settings.keys()]
+    return names[0] if len(names) == 1 else LOG
 
 
 def split_settings(settings: Mapping[str, str], importer: Importer) -> dict[str, str]:
     """The settings, those in one text apart: `question=ask,answer=reply`; a comma before another word belongs to the value."""
-    found: dict[str, str] = {}
+    separated: dict[str, str] = {}
     for name, value in settings.items():
         known = "|".join(map(re.escape, importer.settings)) or "$."
         first, *others = re.split(rf",(?=(?:{known})=)", value)
-        found[name] = first
-        found |= {key: given for key, _, given in (other.partition("=") for other in others)}
-    return found
+        separated[name] = first
+        separated |= {key: text for key, _, text in (other.partition("=") for other in others)}
+    return separated
 
 
 def _check_options(name: str, importer: Importer, options: ImportOptions) -> None:
@@ -200,7 +206,7 @@ def check_no_pattern(path: str) -> None:
 def _unused(imported: Imported) -> Iterator[str]:
     """Says that a dataset alone leaves out the rankings and answers of its source."""
     if imported.runs or imported.answers:
-        left = " and ".join(what for what, found in (("rankings", imported.runs), ("answers", imported.answers)) if found)
+        left = " and ".join(what for what, parts in (("rankings", imported.runs), ("answers", imported.answers)) if parts)
         yield f"the {left} of the source are not used: rankproof import takes them"
 
 
@@ -224,19 +230,19 @@ def importer_named(name: str) -> Importer:
     """The importer of that name."""
     if not isinstance(name, str) or name not in IMPORTERS:
         raise UsageError(f"no importer is called {for_message(str(name))}", fix=f"choose from: {', '.join(IMPORTERS)}")
-    found: Importer = IMPORTERS[name]
-    return found
+    importer: Importer = IMPORTERS[name]
+    return importer
 
 
 def detect_importer(source: ImportSource) -> str:
     """The name of the only importer that recognises the source; none and several are errors."""
     unreadable: list[InputError] = []
-    found = list(_recognised(source, unreadable))
-    if len(found) > 1:
-        what = f"may be {' or '.join(found)}"
-        raise InputError(what, fix=f"name the importer, as in --from {found[0]}", source=source.name)
-    if found:
-        return found[0]
+    names = list(_recognised(source, unreadable))
+    if len(names) > 1:
+        what = f"may be {' or '.join(names)}"
+        raise InputError(what, fix=f"name the importer, as in --from {names[0]}", source=source.name)
+    if names:
+        return names[0]
     if unreadable and source.plain_files:
         raise unreadable[0]
     if source.table is not None or source.tables:
@@ -267,10 +273,10 @@ def _opened_source(
     made = ImportSource(delimiter=delimiter, encoding=encoding, storage=storage or CorpusStorage())
     if is_frame(source):
         return replace(made, frame=source)
-    given = [source] if isinstance(source, str | os.PathLike) else source
-    if not isinstance(given, Sequence) or not given:
+    places = [source] if isinstance(source, str | os.PathLike) else source
+    if not isinstance(places, Sequence) or not places:
         raise UsageError(f"source cannot be {type_phrase(source)}", fix="pass a path, a list of paths, or a data frame")
-    paths = tuple(map(path_text, given))
+    paths = tuple(map(path_text, places))
     for path in paths:
         if path != STDIN and not is_irds_name(path) and not os.path.exists(path):
             raise file_error("missing", source=path)

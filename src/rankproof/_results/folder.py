@@ -12,7 +12,7 @@ from typing import Any
 from rankproof._data import format_versions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._formats.beir import BEIR
+from rankproof._formats.csv import BEIR
 from rankproof._formats.detect import OpenedFile
 from rankproof._formats.json import parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES, read_queries, text_blocks
@@ -34,7 +34,8 @@ from rankproof._io.open import StrPath, decode_line, first_bytes, open_folder_so
 from rankproof._io.paths import file_names
 from rankproof._io.streams import open_error
 from rankproof._io.strict_json import JsonObject
-from rankproof._results.document import (
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.result_json import (
     ANSWERS_CSV_FILE,
     ANSWERS_FILE,
     ANSWERS_SUMMARY_FILE,
@@ -55,9 +56,9 @@ from rankproof._results.document import (
     SNIPPETS_FILE,
     SUMMARY_FILE,
     ResultDocument,
+    document_text,
+    results_document,
 )
-from rankproof._results.experiment_result import ExperimentResult
-from rankproof._results.label_draw import label_files
 from rankproof.errors import InputError, RankproofError, UsageError, for_message, type_phrase
 
 _ANSWERS_FILES = (ANSWERS_FILE, CLAIMS_FILE, CONTEXTS_FILE)
@@ -88,22 +89,22 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
     for name in names:
         path = os.path.join(folder, *name.split("/"))
         try:
-            found = results_file_sha256(folder, name)
+            digest = results_file_sha256(folder, name)
         except FileNotFoundError:
             raise InputError(
                 "file not found", fix="the results folder is damaged: run the experiment again", source=path
             ) from None
         except OSError as error:
             raise open_error(error, path) from None
-        if found != digests.text(name):
+        if digest != digests.text(name):
             what = "the file was changed after the results were written"
             raise InputError(what, fix="restore the original file, or run the experiment again", source=path)
 
 
 def load_results(path: StrPath) -> ExperimentResult:
     """Loads a results folder; its values are computed again from its files, and a value that differs is an error."""
-    from rankproof._results.from_json import DocumentReader
-    from rankproof._results.recompute import checked_results
+    from rankproof._results.label_tasks import label_files
+    from rankproof._results.stored_results import DocumentReader, checked_results
     from rankproof._results.system_files import (
         read_answers_file,
         read_claims_file,
@@ -164,9 +165,9 @@ def read_document(folder: str) -> JsonObject:
     values = JsonObject(plain, path, damaged_fix=DAMAGED_FIX)
     if values.plain.get("format") != RESULTS_FORMAT:
         raise values.error("not a result of rankproof", "specify a folder that `rankproof run` wrote")
-    if (found := values.count("schema")) != (known := format_versions.RESULTS):
-        fix = format_versions.other_version_fix(found, known, "run the experiment again")
-        raise values.error(format_versions.other_version(found, known), fix)
+    if (version := values.count("schema")) != (known := format_versions.RESULTS):
+        fix = format_versions.other_version_fix(version, known, "run the experiment again")
+        raise values.error(format_versions.other_version(version, known), fix)
     return values
 
 
@@ -184,8 +185,8 @@ def _snippet_titles(shown: Sequence[JsonObject]) -> Mapping[str, int]:
 
 
 def _snippet_urls(shown: Sequence[JsonObject]) -> Mapping[str, str]:
-    found = ((record.text("_id"), record.text_or_none("url")) for record in shown)
-    return {doc: url for doc, url in found if url is not None}
+    urls = ((record.text("_id"), record.text_or_none("url")) for record in shown)
+    return {doc: url for doc, url in urls if url is not None}
 
 
 def _read_snippets(folder: str) -> Iterator[JsonObject]:
@@ -243,7 +244,6 @@ def save_results(
     if not isinstance(results, ExperimentResult):
         raise UsageError(f"results cannot be {type_phrase(results)}", fix="pass an ExperimentResult, as rankproof.run gives it")
     from rankproof._results.system_files import write_answers_files, write_replies
-    from rankproof._results.to_json import document_text, results_document
 
     goal = path_text(path)
     if not overwrite:
@@ -274,9 +274,8 @@ def _json_text(document: Mapping[str, Any]) -> str:
 
 
 def _text_files(results: ExperimentResult, findings: Sequence[str], summary: Mapping[str, Any] | None) -> dict[str, str]:
-    from rankproof._results.answers_summary import answers_summary
     from rankproof._results.csv_files import answers_csv, chunks_csv, per_query_csv, summary_csv
-    from rankproof._results.system_files import has_answers
+    from rankproof._results.system_files import answers_summary, has_answers
 
     texts = {SUMMARY_FILE: summary_csv(results), PER_QUERY_FILE: per_query_csv(results), EXPERIMENT_FILE: results.experiment}
     if summary is not None:
@@ -302,8 +301,8 @@ def check_dataset(path: str, experiment: str, name: str, fingerprint: Callable[[
         place = _dataset_place(_read_experiment(path))
         if place is not None and place == _dataset_place(experiment):
             return
-    other, found = _dataset_of(path)
-    if found != fingerprint():
+    other, other_fingerprint = _dataset_of(path)
+    if other_fingerprint != fingerprint():
         what = f"{path} has results of the dataset {for_message(other)}, not of this dataset ({for_message(name)})"
         raise UsageError(what, fix="specify another folder, or replace it with --overwrite (overwrite=True in Python)")
 

@@ -12,9 +12,9 @@ from typing import Any, Literal
 from rankproof._data import format_versions
 from rankproof._data.claims import Against, Evidence, Side
 from rankproof._data.text import pluralise
-from rankproof._formats.labels import ClaimLabel
+from rankproof._formats.claims import ClaimLabel
 from rankproof._io.files import log_path, open_plain_file, unreadable_file_error
-from rankproof._results.claim_items import ClaimItem
+from rankproof._results.label_tasks import ClaimItem
 from rankproof._results.provenance import utc_now
 from rankproof._server.claim_queue import ClaimQueue
 from rankproof._server.logged_file import (
@@ -145,11 +145,11 @@ class LabelLog(LoggedFile[LoggedLabel]):
     def undo(self, item: ClaimItem, fingerprint: str) -> None:
         """Removes this person's last label of the claim, which restores the previous one or none."""
         with self._lock:
-            found, before = self.label(item.id), self._history.before((self.person, item.id))
-            if found is None:
+            last, before = self.label(item.id), self._history.before((self.person, item.id))
+            if last is None:
                 raise UsageError("this claim has no label", fix="label it first")
             evidence = () if before is None else before.evidence
-            self._append(self._record("undone", item, _label_of(before), found.label, evidence), fingerprint)
+            self._append(self._record("undone", item, _label_of(before), last.label, evidence), fingerprint)
 
     def _record(
         self, what: LabelAction, item: ClaimItem, label: ClaimLabel | None, previous: ClaimLabel | None, evidence: Evidence

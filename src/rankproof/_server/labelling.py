@@ -10,11 +10,10 @@ from threading import Lock
 from typing import Any
 
 from rankproof._data.claims import Against, Evidence, Side
-from rankproof._formats.labels import CLAIM_LABELS
+from rankproof._formats.claims import CLAIM_LABELS
 from rankproof._io.escape import json_block
-from rankproof._results.claim_items import ClaimItem
-from rankproof._results.document import CLAIMS_FILE
-from rankproof._results.label_draw import DEFAULT_QUESTIONS, continued_draw, draw_claims
+from rankproof._results.label_tasks import DEFAULT_QUESTIONS, ClaimItem, continued_draw, draw_claims
+from rankproof._results.result_json import CLAIMS_FILE
 from rankproof._server.claim_queue import ClaimQueue, build_claim_queue
 from rankproof._server.label_log import (
     LABELS_WITH_EVIDENCE,
@@ -221,8 +220,8 @@ def _record_change(queue: ClaimQueue, log: LabelLog, change: Callable[[], None])
 
 def _labels_so_far(queue: ClaimQueue, log: LabelLog) -> dict[str, Any]:
     """This person's label of each claim of the queue that has one."""
-    found = ((id, log.label(id)) for id in queue.items)
-    return {"labels": {id: record.label for id, record in found if record is not None}}
+    labels = ((id, log.label(id)) for id in queue.items)
+    return {"labels": {id: record.label for id, record in labels if record is not None}}
 
 
 def _item(queue: ClaimQueue, id: object) -> ClaimItem:

@@ -23,7 +23,7 @@ from rankproof._evaluation.inputs import RunSources
 from rankproof._evaluation.options import USUAL_PRIMARY
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._results.experiment_result import Completeness
-from rankproof._results.label_draw import labelled_folder
+from rankproof._results.label_tasks import labelled_folder
 from rankproof._statistics.decision_rule import Looks, pair_estimates, risks
 from rankproof.errors import UsageError, escape_invisible, for_message
 from rankproof.measures._base import Measure

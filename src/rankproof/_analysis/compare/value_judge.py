@@ -100,7 +100,7 @@ def labels_for_check(inputs: AnalysisInput, joined: JoinedValues) -> int | None:
 def _labelled_claims(inputs: AnalysisInput, joined: JoinedValues) -> int:
     """The claims of all measures, which the page for labels asks together; 0 if none is of this measure."""
     from rankproof._analysis.compare.people_labels import labelled_claims
-    from rankproof._formats.labels import claim_key
+    from rankproof._formats.claims import claim_key
     from rankproof.measures._claim_base import ClaimMeasure
 
     measure, kept = joined.measures[0], set(joined.queries)
