@@ -62,7 +62,8 @@ class SavedValues:
     """One system: measure to query to value, and the judged queries missing from its run.
 
     `digest` is that of its rankings or answers, empty if they are not known. `reasons` says by measure why a query has no value,
-    `partly` has the queries of which only some repeated answers have one, `people` has the labels that check the judge of a measure. `tops` has the first `depth` documents of each query.
+    `partly` has the queries of which only some repeated answers have one, `people` has the labels that check the judge of a
+    measure. `tops` has the first `depth` documents of each query.
     """
 
     name: str

@@ -32,8 +32,8 @@ from rankproof._analysis.decision.decide import (
 from rankproof._analysis.decision.scenarios import (
     MissingValues,
     missing_scenarios,
-    next_judgements,
     missing_sentences,
+    next_judgements,
     scenario_text,
     unjudged_text,
     without_worst_value,
