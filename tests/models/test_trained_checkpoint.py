@@ -20,8 +20,14 @@ from rankproof._data.identity import identity
 from rankproof._io import files
 from rankproof.errors import ExternalError, InputError, MissingExtraError, RankproofError, UsageError
 from rankproof.models import BpeEncoder, TrainedEncoder
-from rankproof.models._trained.checkpoint import Prompts, is_complete_checkpoint, open_checkpoint, save_checkpoint
-from rankproof.models._trained.encoder import batches_by_length, pad_ids
+from rankproof.models._trained.checkpoint import (
+    Prompts,
+    batches_by_length,
+    is_complete_checkpoint,
+    open_checkpoint,
+    pad_ids,
+    save_checkpoint,
+)
 from rankproof.models._trained.shape import ARCHITECTURES, Architecture, NetShape, parameter_count
 from support.missing_libraries import block
 from support.paths import TESTS
