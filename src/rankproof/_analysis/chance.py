@@ -34,6 +34,7 @@ class ChanceValues:
 
     def p_at_most(self, hits: int) -> float:
         """The probability of at most this many successes, if the values are success probabilities (Poisson binomial)."""
+        # Exact by convolution: the normal approximation is too coarse for tails of few queries.
         chances = np.ones(1)
         for chance in self.values.tolist():
             chances = np.concatenate([chances * (1 - chance), [0.0]]) + np.concatenate([[0.0], chances * chance])

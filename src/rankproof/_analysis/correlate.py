@@ -90,6 +90,7 @@ def shared_ranks(run: Run, other: Run, read_options: ReadOptions | None = None) 
     ranks[table.places[:split]] = table.row_ranks[:split]
     first = ranks[table.places[split:]]
     shared = np.flatnonzero(first)
+    # The rows of the second run follow those of the first, query by query: `split` is where they begin.
     offsets = np.searchsorted(shared, table.bounds[queries:] - split)
     shared_documents = SharedRanks(table.queries, offsets, first[shared], table.row_ranks[split:][shared], table.lengths)
     return shared_documents if read_options.depth is None else shared_documents.cut(read_options.depth)

@@ -91,6 +91,7 @@ def mean_overlaps(
 ) -> tuple[float | None, float | None, float | None]:
     """RBO, shared top documents and equal first documents: means over the queries for which one of the systems retrieves any."""
     pairs = [(rankings[system].get(query, ()), rankings[other].get(query, ())) for query in queries]
+    # A query for which neither system retrieves anything says nothing about how alike they are.
     retrieved = [pair for pair in pairs if any(pair)]
     if not retrieved:
         return None, None, None

@@ -252,6 +252,7 @@ def count_constraints(text: str) -> int | None:
     plain = _plain(text)
     letters = [char for char in plain if char.isalpha()]
     latin = sum(unicodedata.name(char, "").startswith("LATIN ") for char in letters)
+    # The markers are English words, and scripts without spaces have no words to match.
     if 2 * latin < len(letters):
         return None
     return 1 + len(constraint_markers(text)) if any(char.isalnum() for char in plain) else 0

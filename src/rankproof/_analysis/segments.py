@@ -88,6 +88,7 @@ def segment_rows(values: Mapping[str, MeasureResult], grouping: Grouping, option
     """Every segment of every system, lowest first, with p corrected over all of them."""
     rows: list[SegmentRow] = []
     queries = {name: tuple(sorted(value.query_ids)) for name, value in values.items()}
+    # Systems with the same queries share the permutations, so that their p-values are comparable and cost one run.
     for ids in dict.fromkeys(queries.values()):
         names = [name for name in values if queries[name] == ids]
         columns = np.array([[per_query[query] for query in ids] for per_query in (values[name].per_query for name in names)])
@@ -147,6 +148,7 @@ def _tests(rows: Sequence[SegmentRow]) -> list[list[SegmentRow]]:
     by_system: dict[str, list[SegmentRow]] = {}
     for row in rows:
         by_system.setdefault(row.system, []).append(row)
+    # The mirror image of a test is no second test: counting it would make Holm's correction too strict.
     tests = [[own] if len(own) == 2 else [[row] for row in own] for own in by_system.values()]
     return [test for own in tests for test in own if test[0].p is not None]
 
@@ -406,17 +408,28 @@ def segment_findings(tables: Sequence[Table]) -> Table:
     sentences = [_describe_finding(record) for record in lower[:_SHOWN_FINDINGS]]
     if len(lower) > len(sentences):
         sentences.append(f"{pluralise(len(lower) - len(sentences), 'more segment is', 'more segments are')} significantly lower.")
+    tested = sum(record["p"] is not None for record in records)
     if not lower:
-        sentences.append("No system is significantly lower on any segment than on the rest.")
-    tested = pluralise(sum(record["p"] is not None for record in records), "tested segment")
+        sentences.append(_NOTHING_LOWER if tested else _why_untested(records))
     verb = "differs" if len(findings) == 1 else "differ"
-    shared = {name for name in ("measure", "by") if len({record[name] for record in records}) == 1}
+    verdict = f"{len(findings)} of {pluralise(tested, 'tested segment')} {verb} significantly from the rest"
+    shared = {name: records[0][name] for name in ("measure", "by") if len({record[name] for record in records}) == 1}
+    subject = f"{' by '.join(map(str, shared.values()))}: " if len(shared) == 2 else ""
     columns = tuple(column for name in _FINDING_COLUMNS for column in flat.columns if column.name == name not in shared)
     return Table(
         "segment findings",
-        f"{len(findings)} of {tested} {verb} significantly from the rest",
+        f"{subject}{verdict if tested else 'no segment was tested against the rest'}",
         columns,
         tuple(tuple(record[column.name] for column in columns) for record in findings),
         tuple(sentences),
         verdict_first=True,
     )
+
+
+_NOTHING_LOWER = "No system is significantly lower on any segment than on the rest."
+
+
+def _why_untested(records: Sequence[Mapping[str, Any]]) -> str:
+    if all(record["rest"] is None for record in records):
+        return "All queries are in one segment, so there is no rest to compare with."
+    return f"Every segment has fewer than {MIN_QUERIES} queries, or all others have."

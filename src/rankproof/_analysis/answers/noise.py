@@ -96,6 +96,7 @@ def _deviation(measure: str, again: Sequence[Result]) -> float | None:
     variances = []
     for name in (system.name for system in again[0].systems):
         values = [result.per_query(name)[measure] for result in again]
+        # A question that failed in one repeat would mix the noise of the judge with that of the failure.
         common = set(values[0]).intersection(*values[1:])
         variances += [float(np.var([value[query] for value in values], ddof=1)) for query in sorted(common)]
     return math.sqrt(math.fsum(variances) / len(variances)) if variances and len(again) > 1 else None

@@ -181,6 +181,7 @@ def near_thresholds(values: Mapping[str, float], n: int) -> tuple[NearThreshold,
     ):
         within = _Z_95 * math.sqrt(bound * (1 - bound) / n)
         if measure in values and abs(values[measure] - bound) <= within:
+            # Only a threshold that separates two diagnoses makes the diagnosis uncertain.
             sides = (diagnosis({**values, measure: bound + step}) for step in (-_STEP, _STEP))
             near += [NearThreshold(measure, values[measure], bound, within)] if len(set(sides)) > 1 else []
     return tuple(near)

@@ -154,7 +154,7 @@ _TABLE: RecordTable[Check] = RecordTable(
     "check",
     "rankproof.doctor_checks",
     f"{__package__}.checks",
-    first=("identifiers", "documents", "queries", "leakage", "judgements", "grade_order", "below_random", "rankings", "encoders"),
+    first=("identifiers", "documents", "queries", "judgements", "rankings", "encoders"),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rankproof._analysis.answers.inputs import cited_documents
+from rankproof._analysis.answers.answer_input import cited_documents
 from rankproof._analysis.explain.claims import ExplainedClaims, case_verdicts, explain_claims
 from rankproof._analysis.explain.score import system_run_of
 from rankproof._analysis.inputs import AnalysisInput

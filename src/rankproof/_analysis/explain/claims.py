@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rankproof._analysis.answers.claim_means import count_words, judge_words
+from rankproof._analysis.answers.quality import count_words, judge_words
 from rankproof._data.claims import ClaimTable, ClaimVerdict
 from rankproof._data.sentences import sentence_spans
 from rankproof._data.table import CellValue, Column, Table

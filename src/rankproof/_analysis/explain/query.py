@@ -144,6 +144,7 @@ def _rank_contributions(parts: SumParts, query: int) -> Iterator[RankContributio
 
 def losses_by_rank(measure: Measure, hits: Hits, query: int) -> dict[int, float]:
     """Rank to what the query's value loses with an unjudged document at that rank, where it loses or gains something."""
+    # One batch of variants: a measure that is no sum over documents can only be evaluated as a whole.
     variants = _without_each_hit(hits, query)
     values = measure.values(variants)
     ranks = hits.ranks[hits.offsets[query] : hits.offsets[query + 1]].tolist()

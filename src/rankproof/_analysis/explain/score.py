@@ -136,6 +136,7 @@ def _columns(method: FusionMethod) -> tuple[Column, ...]:
 def _term_scores(system_run: SystemRun, parts: Sequence[TermPart] | None, title: str, facts: dict[str, Any]) -> Table:
     if parts is None:
         raise UsageError("the terms of a BM25 score need the documents", fix="pass the dataset with --dataset")
+    # In 32 bits and in the order of the terms, as BM25 itself adds them up: the sum must equal the score.
     total = np.float32(0.0)
     for part in parts:
         total += np.float32(part.weight)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
 
-from rankproof._analysis.answers.given import GivenAnswers
+from rankproof._analysis.answers.logged_answers import LoggedAnswers
 from rankproof._data.answers import references_from_queries
 from rankproof._data.claims import Importance, Nugget
 from rankproof._data.identity import identity_key
@@ -77,7 +77,7 @@ class NuggetSource:
     texts: tuple[str, ...]
 
 
-def nugget_sources(logged: GivenAnswers) -> list[NuggetSource]:
+def nugget_sources(logged: LoggedAnswers) -> list[NuggetSource]:
     """The questions with their references; one without a reference has the contexts of all systems instead."""
     references = references_from_queries(logged.queries)
     sources = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankproof._analysis.answers.causes import AnswerRecord
-from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
+from rankproof._analysis.answers.logged_answers import AnswerJudges, LoggedAnswers
 from rankproof._analysis.inputs import AnalysisInput, input_from_results, with_answer_primary
 from rankproof._analysis.values import MeasureResults, measure_results
 from rankproof._data.answers import Answer, Answers, References, passages_of, references_from_queries
@@ -183,13 +183,13 @@ def _evaluated_results(
     results: ExperimentResult, answers: Mapping[str, Answers], measures: Sequence[str] | None, how: AnswerJudges
 ) -> Result:
     document = results.judged_documents
-    logged = GivenAnswers(results.name, results.texts, answers, results.qrels, results.contexts)
+    logged = LoggedAnswers(results.name, results.texts, answers, results.qrels, results.contexts)
     known = () if results.answers is None else (*results.claims, *results.answers.repeat_claims)
     return logged.evaluated(measures, how, rel=results.rel, document=lambda doc: document.get(doc, doc), known=known)
 
 
 def answer_input_from_files(
-    logged: GivenAnswers, measures: Sequence[str] | None, *, rel: int = 1, how: AnswerJudges | None = None
+    logged: LoggedAnswers, measures: Sequence[str] | None, *, rel: int = 1, how: AnswerJudges | None = None
 ) -> AnswerInput:
     """Answers from files; the passages that each was given are its ranking if all are known and judged."""
     answers, qrels = logged.answers, logged.qrels

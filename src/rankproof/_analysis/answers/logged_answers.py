@@ -48,7 +48,7 @@ class AnswerJudges:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class GivenAnswers:
+class LoggedAnswers:
     """The answers of each system, and the questions with their references and nuggets in the fields.
 
     `contexts` has the text of each given or cited passage by its id, where it is known.
@@ -87,7 +87,7 @@ class GivenAnswers:
             progress=how.progress,
         )
 
-    def sample(self, count: int, seed: int) -> GivenAnswers:
+    def sample(self, count: int, seed: int) -> LoggedAnswers:
         """The answers to a random sample of the questions."""
         chosen = set(Random(seed).sample(list(self.queries), min(count, len(self.queries))))
         answers = {
@@ -106,7 +106,7 @@ class GivenAnswers:
         return passages_of(reply for answer in self.answers.values() for _, _, reply in answer.with_repeats())
 
 
-def answers_of_logs(imported: Imported) -> GivenAnswers:
+def answers_of_logs(imported: Imported) -> LoggedAnswers:
     """The answers of RAG logs, in their order; a log without answers has only its contexts."""
     every_log_retrieves = imported.answers.keys() <= imported.runs.keys()
     systems = imported.runs if every_log_retrieves else dict.fromkeys((*imported.answers, *imported.runs))
@@ -115,7 +115,7 @@ def answers_of_logs(imported: Imported) -> GivenAnswers:
     notes = (note for note in imported.report.notes if not is_ranking_note(note))
     dataset, names = imported.dataset, list(answers)
     name = ", ".join(names) if len(names) <= _NAMED_SYSTEMS else f"{names[0]} and {len(names) - 1} other systems"
-    return GivenAnswers(name, dataset.queries, answers, dataset.qrels or None, imported.contexts, (*dropped, *notes))
+    return LoggedAnswers(name, dataset.queries, answers, dataset.qrels or None, imported.contexts, (*dropped, *notes))
 
 
 def _unanswered(run: Run) -> Answers:
@@ -126,7 +126,7 @@ def _unanswered(run: Run) -> Answers:
     return Answers({query: Answer("", given=tuple(docs), state="missing") for query, docs in contexts.items()}, source=run.source)
 
 
-def with_corpus(logged: GivenAnswers, corpus: Corpus) -> GivenAnswers:
+def with_corpus(logged: LoggedAnswers, corpus: Corpus) -> LoggedAnswers:
     """The answers with contexts that are ids of documents; a context that is neither a text nor such an id is an error."""
     texts, missing = dict(logged.contexts), dict[str, None]()
     retrieved = {passage for answer in logged.answers.values() for reply in answer.values() for passage in reply.given or ()}
@@ -149,7 +149,7 @@ def _looks_like_id(text: str) -> bool:
     return text.isascii() and len(text.split()) == 1
 
 
-def with_nuggets(logged: GivenAnswers, nuggets: Mapping[str, Sequence[Nugget]]) -> GivenAnswers:
+def with_nuggets(logged: LoggedAnswers, nuggets: Mapping[str, Sequence[Nugget]]) -> LoggedAnswers:
     """The answers with these nuggets in place of those of the log; nuggets of an unknown question are an error."""
     if unknown := [query for query in nuggets if query not in logged.queries]:
         what = f"nuggets of {pluralise(len(unknown), 'unknown question')}, such as {for_message(unknown[0])}"
@@ -167,7 +167,7 @@ def _plain(nugget: Nugget) -> dict[str, str]:
     return {"text": nugget.text, "importance": nugget.importance}
 
 
-def usual_log_measures(logged: GivenAnswers, judge: str) -> list[str]:
+def usual_log_measures(logged: LoggedAnswers, judge: str) -> list[str]:
     """The measures that the fields of the logs allow; the first one decides."""
     references = references_from_queries(logged.queries)
     every = [reply for answer in logged.answers.values() for reply in answer.values()]
