@@ -14,14 +14,17 @@ Scores = Mapping[str, Mapping[str, float]]
 
 
 def by_tool(qrels: Grades, run: Scores, measure: str) -> str:
-    """Each tool's name for the measure, its value, and how it differs."""
-    table = audit_tools(input_from_runs(qrels, {"run": run}, [measure]))
-    rows = ["| tool and name | value | differs in |", "| :--- | ---: | :--- |"]
-    for row in table.records():
-        value = row["run"]
-        shown = f"{value:.4f}" if isinstance(value, float) else str(value)
-        rows.append(f"| {for_markdown(str(row['convention']))} | {shown} | {for_markdown(str(row['differs in'] or ''))} |")
+    """Each tool's name for the measure, its value, and where the value is another one than ours, how the tool differs."""
+    ours, *others = audit_tools(input_from_runs(qrels, {"run": run}, [measure])).records()
+    rows = ["| tool and name | value | differs in |", "| :--- | ---: | :--- |", _tool_row(ours, "")]
+    rows += [_tool_row(row, "" if row["run"] == ours["run"] else str(row["differs in"] or "")) for row in others]
     return "\n".join(rows)
+
+
+def _tool_row(row: Mapping[str, object], differs: str) -> str:
+    value = row["run"]
+    shown = f"{value:.4f}" if isinstance(value, float) else str(value)
+    return f"| {for_markdown(str(row['convention']))} | {shown} | {for_markdown(differs)} |"
 
 
 def over_ties(qrels: Grades, run: Scores, measures: list[str]) -> str:
