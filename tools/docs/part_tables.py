@@ -49,7 +49,7 @@ def exports() -> str:
         (f"`{one.name}`", ", ".join(f"`.{name}`" for name in (one.name, *one.aliases)), one.summary)
         for one in EXPORT_FORMATS.components
     )
-    return table(("format", "suffixes", "holds"), rows)
+    return table(("format", "suffixes", "contains"), rows)
 
 
 def http_presets() -> str:
