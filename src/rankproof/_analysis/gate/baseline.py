@@ -20,12 +20,13 @@ from rankproof._data import format_versions
 from rankproof._data.answers import Answers
 from rankproof._data.run import Run
 from rankproof._evaluation.options import USUAL_PRIMARY
+from rankproof._evaluation.result import MeasureResult
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
 from rankproof._io.file_errors import MISSING, missing_fix
 from rankproof._io.open import decode_line, open_source, read_all_bytes
 from rankproof._io.strict_json import JsonObject
-from rankproof._results.document import parse_stored_measures
+from rankproof._results.result_json import parse_stored_measures
 from rankproof.errors import InputError, UsageError
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
@@ -48,12 +49,21 @@ class LabelledValues:
     share: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class PartlyAnswered:
+    """The values of the repeated answers to a question, and why some of the answers have no value of their own."""
+
+    values: tuple[float, ...]
+    reasons: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class SavedValues:
     """One system: measure to query to value, and the judged queries missing from its run.
 
     `digest` is that of its rankings or answers, empty if they are not known. `reasons` says by measure why a query has no value,
-    `people` has the labels that check the judge of a measure. `tops` has the first `depth` documents of each query.
+    `partly` has the queries of which only some repeated answers have one, `people` has the labels that check the judge of a
+    measure. `tops` has the first `depth` documents of each query.
     """
 
     name: str
@@ -64,6 +74,7 @@ class SavedValues:
     people: Mapping[str, LabelledValues] = field(default_factory=dict)
     tops: Mapping[str, Sequence[str]] = field(default_factory=dict)
     depth: int = 0
+    partly: Mapping[str, Mapping[str, PartlyAnswered]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -146,10 +157,22 @@ def saved_values(inputs: AnalysisInput, name: str) -> SavedValues:
         reasons = {measure: dict(measured.reasons) for measure, measured in stored.items() if measured.reasons}
         people = {measure: labels for measure in values if (labels := _people(inputs, name, measure)) is not None}
         return SavedValues(
-            name, values, digest="" if answers is None else _answers_digest(answers), reasons=reasons, people=people
+            name,
+            values,
+            digest="" if answers is None else _answers_digest(answers),
+            reasons=reasons,
+            people=people,
+            partly={measure: _partly_answered(measured) for measure, measured in stored.items() if measured.repeat_reasons},
         )
     run = inputs.runs[name]
     return SavedValues(name, values, frozenset(inputs.result.queries).difference(run.queries), _rankings_digest(run))
+
+
+def _partly_answered(measured: MeasureResult) -> dict[str, PartlyAnswered]:
+    return {
+        query: PartlyAnswered(tuple(measured.repeats[query].tolist()), reasons)
+        for query, reasons in measured.repeat_reasons.items()
+    }
 
 
 def _people(inputs: AnalysisInput, name: str, measure: str) -> LabelledValues | None:
@@ -313,6 +336,7 @@ def _system_json(system: SavedValues, weights: Mapping[str, float]) -> dict[str,
             "per_query": dict(per_query),
             "reasons": dict(system.reasons.get(name, {})),
             "people": asdict(system.people[name]) if name in system.people else {},
+            "partly": {query: asdict(answered) for query, answered in system.partly.get(name, {}).items()},
         }
         for name, per_query in system.measures.items()
     }
@@ -345,7 +369,16 @@ def _system(values: JsonObject, weights: Mapping[str, float]) -> SavedValues:
         {name: _labelled(part.inside("people")) for name, part in parts.items() if part.inside("people").plain},
         {query: tops.texts(query) for query in tops.plain},
         values.count("depth"),
+        {name: _partly(part.inside("partly")) for name, part in parts.items() if part.inside("partly").plain},
     )
+
+
+def _partly(values: JsonObject) -> dict[str, PartlyAnswered]:
+    parts = {query: values.inside(query) for query in values.plain}
+    partly = {query: PartlyAnswered(tuple(part.numbers("values")), tuple(part.texts("reasons"))) for query, part in parts.items()}
+    if not all(answered.values and np.isfinite(answered.values).all() for answered in partly.values()):
+        raise values.error("a question has no value, or one that is not a finite number")
+    return partly
 
 
 def _texts(values: JsonObject) -> dict[str, str]:
