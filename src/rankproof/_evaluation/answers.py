@@ -307,7 +307,20 @@ def _measure_result(
     unjudged = [*reasons.values()].count("failed")
     bounds = _bounds(measure, values, unjudged) if unjudged else None
     repeats = found if any(len(own) > 1 for own in found.values()) else {}
-    return MeasureResult(measure, mean, tuple(found), values, reasons=reasons, bounds=bounds, repeats=repeats)
+    repeat_reasons: dict[str, tuple[str, ...]] = {}
+    for case, outcome in outcomes:
+        if isinstance(outcome, str) and outcome != "missing" and case.query in found:
+            repeat_reasons[case.query] = (*repeat_reasons.get(case.query, ()), outcome)
+    return MeasureResult(
+        measure,
+        mean,
+        tuple(found),
+        values,
+        reasons=reasons,
+        bounds=bounds,
+        repeats=repeats,
+        repeat_reasons=repeat_reasons,
+    )
 
 
 def _with_errors(

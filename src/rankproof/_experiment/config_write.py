@@ -27,8 +27,7 @@ from rankproof._io.toml_file import toml_key, toml_value
 from rankproof._registry import Setting, settings_of
 from rankproof._results.result_json import PYTHON_PREFIX
 from rankproof.stages._base import Stage
-from rankproof.stages._engines.request import Preset
-from rankproof.stages._engines.templates import variables
+from rankproof.stages._engines.request import Preset, variables
 from rankproof.stages._registry import SCORERS, STAGES
 
 _FILE_COMMENT = """\

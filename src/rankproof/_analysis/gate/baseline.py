@@ -20,6 +20,7 @@ from rankproof._data import format_versions
 from rankproof._data.answers import Answers
 from rankproof._data.run import Run
 from rankproof._evaluation.options import USUAL_PRIMARY
+from rankproof._evaluation.result import MeasureResult
 from rankproof._io.escape import escape_json
 from rankproof._io.file_errors import MISSING, missing_fix
 from rankproof._io.open import decode_line, open_source, read_all_bytes
@@ -47,12 +48,21 @@ class LabelledValues:
     share: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class PartlyAnswered:
+    """The values of the repeated answers to a question, and why some of the answers have no value of their own."""
+
+    values: tuple[float, ...]
+    reasons: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class SavedValues:
     """One system: measure to query to value, and the judged queries missing from its run.
 
     `digest` is that of its rankings or answers, empty if they are not known. `reasons` says by measure why a query has no value,
-    `people` has the labels that check the judge of a measure. `tops` has the first `depth` documents of each query.
+    `partly` has the queries of which only some repeated answers have one, `people` has the labels that check the judge of a
+    measure. `tops` has the first `depth` documents of each query.
     """
 
     name: str
@@ -63,6 +73,7 @@ class SavedValues:
     people: Mapping[str, LabelledValues] = field(default_factory=dict)
     tops: Mapping[str, Sequence[str]] = field(default_factory=dict)
     depth: int = 0
+    partly: Mapping[str, Mapping[str, PartlyAnswered]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -145,10 +156,22 @@ def saved_values(inputs: AnalysisInput, name: str) -> SavedValues:
         reasons = {measure: dict(measured.reasons) for measure, measured in stored.items() if measured.reasons}
         people = {measure: labels for measure in values if (labels := _people(inputs, name, measure)) is not None}
         return SavedValues(
-            name, values, digest="" if answers is None else _answers_digest(answers), reasons=reasons, people=people
+            name,
+            values,
+            digest="" if answers is None else _answers_digest(answers),
+            reasons=reasons,
+            people=people,
+            partly={measure: _partly_answered(measured) for measure, measured in stored.items() if measured.repeat_reasons},
         )
     run = inputs.runs[name]
     return SavedValues(name, values, frozenset(inputs.result.queries).difference(run.queries), _rankings_digest(run))
+
+
+def _partly_answered(measured: MeasureResult) -> dict[str, PartlyAnswered]:
+    return {
+        query: PartlyAnswered(tuple(measured.repeats[query].tolist()), reasons)
+        for query, reasons in measured.repeat_reasons.items()
+    }
 
 
 def _people(inputs: AnalysisInput, name: str, measure: str) -> LabelledValues | None:
@@ -234,6 +257,7 @@ class _MeasureDocument:
     per_query: Mapping[str, float]
     reasons: Mapping[str, str]
     people: Mapping[str, Any]
+    partly: Mapping[str, PartlyAnswered]
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +382,7 @@ def _system_document(system: SavedValues, weights: Mapping[str, float]) -> _Syst
             per_query=dict(per_query),
             reasons=dict(system.reasons.get(name, {})),
             people=asdict(system.people[name]) if name in system.people else {},
+            partly=dict(system.partly.get(name, {})),
         )
         for name, per_query in system.measures.items()
     }
@@ -388,6 +413,7 @@ def _saved_values(system: _SystemDocument, weights: Mapping[str, float], values:
         {name: _labelled_values(measure.people, values) for name, measure in system.measures.items() if measure.people},
         system.tops,
         system.depth,
+        {name: measure.partly for name, measure in system.measures.items() if measure.partly},
     )
 
 
@@ -403,6 +429,8 @@ def _check_value(name: str, measure: _MeasureDocument, weights: Mapping[str, flo
     """Refuses a measure whose mean, which is stored for readers, is not that of its queries: the file was edited."""
     if not all(map(math.isfinite, measure.per_query.values())):
         raise values.error(f"{name} has a value that is not a finite number")
+    if not all(answered.values and np.isfinite(answered.values).all() for answered in measure.partly.values()):
+        raise values.error("a question has no value, or one that is not a finite number")
     if weights and not weights.keys() >= measure.per_query.keys():
         raise values.error("a query has no weight")
     try:
