@@ -208,6 +208,7 @@ _COST = (
 def grade_pairs(judge: Judge, pairs: Sequence[QueryDocPair], context: JudgeContext, progress: Progress) -> list[PairGrade]:
     """A grade for each pair, in their order; a pair without text fails without a call."""
     loaded = judge.load(context)
+    # Pairs are graded in several threads, and a progress line must not count backwards.
     lock, done = threading.Lock(), 0
 
     def grade_one(pair: QueryDocPair) -> PairGrade:
