@@ -57,6 +57,7 @@ class JournalInUseError(ExternalError):
 
 _RECORD_HEADER = struct.Struct("<4sIQQd")
 RECORD_MARK = f"RPB{format_versions.JOURNAL}".encode()
+# A cache line, and the widest vector register: arrays in a mapped file are aligned for every type.
 ALIGNMENT = 64
 
 
@@ -87,6 +88,7 @@ def record_at(data: memoryview, start: int) -> JournalRecord | None:
     end = start + _RECORD_HEADER.size + length
     if mark != RECORD_MARK or end > len(data) or header > length:
         return None
+    # The checksum covers all that follows it: lengths and seconds too, so that no damaged length is trusted.
     if zlib.crc32(data[start + 8 : end]) != checksum:
         return None
     at = start + _RECORD_HEADER.size
@@ -146,12 +148,14 @@ class Journal:
             start = record.end
         if start == size:
             return records
+        # A kill leaves one partial record, at the end; a whole record after a broken one means damage.
         damaged = any(
             record_at(data, at)
             for at in range(start + ALIGNMENT, size, ALIGNMENT)
             if data[at : at + len(RECORD_MARK)] == RECORD_MARK
         )
         records.clear()
+        # Windows truncates no file that is mapped.
         del data
         self._cut(start)
         if damaged:
@@ -165,6 +169,7 @@ class Journal:
             rest = memoryview(record_bytes(block, seconds))
             while rest:
                 rest = rest[self._file.write(rest) :]
+            # Before the caller counts the block as done: after a power failure, a record that was reported must be there.
             os.fsync(self._file.fileno())
         except OSError as error:
             self._cut(end)
@@ -244,6 +249,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any] | ArrayBlocks], f
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_blocks(os.fspath(path), _content(arrays, facts or {}))
+        # What this process has just written need not be read again to check it.
         _verified.add(_state(os.stat(path)))
     except OSError as error:
         raise cache_io_error(path, error) from None
@@ -266,6 +272,7 @@ def open_arrays(path: Path) -> ArrayFile:
         if _checksum(data[: layout.footer]) != _FOOTER.unpack_from(data, layout.footer)[0]:
             raise _damaged(path, "checksum mismatch")
         _verified.add(_state(state))
+        # Checking has read the whole file; what is not used should not count as memory of this process.
         _release_pages(data)
     return ArrayFile(path, _arrays_at(data, layout.first, layout.shapes), layout.facts, len(data))
 
