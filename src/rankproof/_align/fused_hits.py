@@ -38,13 +38,13 @@ class JudgedCandidates:
         of_judged = set(judged.queries)
         for query, start, end in zip(table.queries, table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True):
             known = qrels[query] if query in of_judged else {}
-            found = [(at, known[doc]) for at, doc in enumerate(table.docs[start:end], start=start) if doc in known]
-            chosen.extend(at for at, _ in found)
-            grades.extend(grade for _, grade in found)
+            pairs = [(at, known[doc]) for at, doc in enumerate(table.docs[start:end], start=start) if doc in known]
+            chosen.extend(at for at, _ in pairs)
+            grades.extend(grade for _, grade in pairs)
             ends.append(len(chosen))
             if judged.documents is not None:
                 code_of = {doc: code for code, doc in enumerate(sorted(known, reverse=True))}
-                codes.extend(code_of[table.docs[at]] for at, _ in found)
+                codes.extend(code_of[table.docs[at]] for at, _ in pairs)
         at_query = {query: at for at, query in enumerate(table.queries)}
         rows = np.array([at_query.get(query, -1) for query in judged.queries], dtype=np.int64)
         places, bounds, levels = (np.array(values, dtype=np.int64) for values in (chosen, ends, grades))

@@ -258,7 +258,7 @@ def merge_hits(parts: Sequence[Hits]) -> Hits:
 def _total_counts(parts: Sequence[AlignmentCounts]) -> AlignmentCounts:
     summed: dict[str, Any] = {name: sum(getattr(part, name) for part in parts) for name in _SUMMED_COUNTS}
     joined: dict[str, Any] = {
-        name: tuple(dict.fromkeys(one for part in parts for one in getattr(part, name))) for name in _JOINED_COUNTS
+        name: tuple(dict.fromkeys(text for part in parts for text in getattr(part, name))) for name in _JOINED_COUNTS
     }
     return AlignmentCounts(**summed, **joined)
 

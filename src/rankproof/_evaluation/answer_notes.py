@@ -89,8 +89,8 @@ _FINDINGS = {
 
 def _finding(code: str, count: int, zero: str) -> str:
     """The words of a note; `zero` is the score of missing answers, empty if no measure gives them one."""
-    one, many = _FINDINGS[code]
-    words = f"query {one}" if count == 1 else f"queries {many}"
+    singular, plural = _FINDINGS[code]
+    words = f"query {singular}" if count == 1 else f"queries {plural}"
     if code != "missing-answers" or not zero:
         return words
     return f"{words} and {'scores' if count == 1 else 'score'} {zero}"

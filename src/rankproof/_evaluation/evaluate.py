@@ -39,11 +39,11 @@ _MISMATCH_REASONS: tuple[tuple[str, Callable[[str], str]], ...] = (
 
 def no_common_query_error(hits: Hits, source: str) -> InputError:
     """The error for a run and judgements without a common query; shows the first ids of each."""
-    judged, found = hits.queries, hits.alignment_counts.unjudged_queries
-    if not found:
+    judged, unjudged = hits.queries, hits.alignment_counts.unjudged_queries
+    if not unjudged:
         return InputError("the run has none of the judged queries", fix="check the run and the selected queries", source=source)
-    ids = f"the run has {_first_ids(found)}, the judgements have {_first_ids(judged)}"
-    reason = next((f" ({what})" for what, plain in _MISMATCH_REASONS if {*map(plain, found)} & {*map(plain, judged)}), "")
+    ids = f"the run has {_first_ids(unjudged)}, the judgements have {_first_ids(judged)}"
+    reason = next((f" ({what})" for what, plain in _MISMATCH_REASONS if {*map(plain, unjudged)} & {*map(plain, judged)}), "")
     what = f"no query of the run is judged in {hits.judged.source}: {ids}{reason}"
     return InputError(what, fix="use the same query ids in both", source=source)
 
@@ -149,7 +149,7 @@ def _evaluate(
     if not judged.queries:
         raise no_judged_query_error(judged.source, options.queries)
     chosen = default_measures(judged.highest) if named is None else named
-    fitted = {str(measure): measure for measure in (each.with_rel(options.rel) for each in chosen)}
+    fitted = {str(measure): measure for measure in [measure.with_rel(options.rel) for measure in chosen]}
     rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
     _check_judgements(judged, fitted)
     numbers = {name: measure for name, measure in fitted.items() if measure.kind != "text"}
@@ -171,7 +171,7 @@ def _with_tie_notes(systems: Sequence[SystemResult], hits: Sequence[Hits]) -> Se
 
     ranges = [tie_ranges(hit, system.measures) for hit, system in zip(hits, systems, strict=True)]
     noted = zip(systems, tie_notes(ranges, tied), strict=True)
-    return [replace(one, notes=(*one.notes, note)) if note else one for one, note in noted]
+    return [replace(system, notes=(*system.notes, note)) if note else system for system, note in noted]
 
 
 def _aligned(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOptions) -> Hits:
@@ -191,9 +191,9 @@ def _path_of(run: RunLike) -> str:
     return run.source if isinstance(run, Run) and os.path.exists(run.source) else ""
 
 
-def _is_same_file(one: str, other: str) -> bool:
+def _is_same_file(path: str, other: str) -> bool:
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(path, other)
     except (OSError, ValueError):  # no file, or a name that no file can have
         return False
 
@@ -220,8 +220,8 @@ def _measure_results(hits: Hits, measures: Mapping[str, Measure], options: Evalu
     queries = tuple(np.array(hits.queries, dtype=object)[hits.present]) if skips else hits.queries
     weights = None if options.weights is None else _weights_of(queries, options.weights)
     for name, measure in measures.items():
-        found = np.concatenate([measure.values(block) for block in hits.blocks])
-        values = found[hits.present] if skips else found
+        all_values = np.concatenate([measure.values(block) for block in hits.blocks])
+        values = all_values[hits.present] if skips else all_values
         results[name] = MeasureResult(measure, measure.summarise(values, weights), queries, values, weights)
     return results
 

@@ -66,8 +66,8 @@ def joined_notes(systems: Sequence[SystemResult], codes: Collection[str] | None 
                 owners.setdefault(note, []).append(system.name)
     lines = [f"{_owner_names(names, everyone)}{note.text}" for note, names in owners.items() if note.code not in VALUE_NOTES]
     for code in VALUE_NOTES:
-        found = {note: names for note, names in owners.items() if note.code == code}
-        lines += [_one_text(found, everyone, most)] if found else []
+        of_code = {note: names for note, names in owners.items() if note.code == code}
+        lines += [_one_text(of_code, everyone, most)] if of_code else []
     return lines
 
 
@@ -109,7 +109,7 @@ def evaluation_notes(
     """The notes of one system, those about the means first; `rels` are the relevance thresholds in use."""
     without_relevant = [_without_relevant(hits, rel) for rel in rels]
     about_rows = _about_rows(hits, lower_is_better=options.read_options.lower_is_better)
-    found = [
+    notes = [
         _about_weights(hits, options),
         *_about_queries(hits, options.skip_missing),
         *without_relevant,
@@ -118,7 +118,7 @@ def evaluation_notes(
         *about_rows,
         *_about_judgements(hits),
     ]
-    return tuple(note for note in found if note.count)
+    return tuple(note for note in notes if note.count)
 
 
 def _about_weights(hits: Hits, options: EvaluateOptions) -> Note:
@@ -161,16 +161,16 @@ def _few_judged(hits: Hits, measures: Mapping[str, MeasureResult], options: Eval
     text = f"Judged@{_JUDGED_DEPTH} is {share:.0%}"
     results = _deciding_first(measures, options)
     bounded = ((result, bounds) for result in results if (bounds := own_bounds(result.measure, hits)) is not None)
-    one, bounds = next(bounded, (None, None))
-    if one is None or bounds is None:
+    bounded_result, bounds = next(bounded, (None, None))
+    if bounded_result is None or bounds is None:
         text += " (rankproof audit --unjudged has the bounds of the values)"
     else:
-        low, high = (summary_over(one, hits, values) for values in bounds)
+        low, high = (summary_over(bounded_result, hits, values) for values in bounds)
         lowest, highest = f"{low:.4f}", f"{high:.4f}"
         text += (
-            f", so {one.measure} is between {lowest} and {highest}"
+            f", so {bounded_result.measure} is between {lowest} and {highest}"
             if lowest != highest
-            else f", which cannot change {one.measure}"
+            else f", which cannot change {bounded_result.measure}"
         )
     return Note(FEW_JUDGED, int(unjudged.sum()), f"{text}; {VALUE_NOTES[FEW_JUDGED]}")
 
@@ -280,9 +280,9 @@ def example_ids(names: Sequence[str], count: int) -> str:
     return ", ".join(for_message(name) for name in names[:MAX_EXAMPLES]) + (", …" if count > MAX_EXAMPLES else "")
 
 
-def _number_form(count: int, one: str, many: str) -> str:
-    return one if count == 1 else many
+def _number_form(count: int, singular: str, plural: str) -> str:
+    return singular if count == 1 else plural
 
 
-def _count_text(count: int, one: str, many: str) -> str:
-    return f"{count} {_number_form(count, one, many)}"
+def _count_text(count: int, singular: str, plural: str) -> str:
+    return f"{count} {_number_form(count, singular, plural)}"

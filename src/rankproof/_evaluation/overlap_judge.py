@@ -68,12 +68,12 @@ class OverlapJudge:
 
     def judge(self, tasks: Sequence[ClaimTask], progress: Progress) -> list[tuple[ClaimVerdict, ...]]:
         """A score with evidence for each claim."""
-        found: list[tuple[ClaimVerdict, ...]] = []
+        verdicts: list[tuple[ClaimVerdict, ...]] = []
         for done, task in enumerate(tasks, start=1):
-            found.append(self._question_verdicts(task) if task.against == "question" else self._source_verdicts(task))
+            verdicts.append(self._question_verdicts(task) if task.against == "question" else self._source_verdicts(task))
             if done % _REPORTED_TASKS == 0 or done == len(tasks):
                 progress(_LABEL, done, len(tasks))
-        return found
+        return verdicts
 
     def extract(self, texts: Sequence[tuple[str, str]], progress: Progress) -> NoReturn:
         """Words alone do not split a text into atomic claims."""
@@ -109,16 +109,16 @@ class OverlapJudge:
 
     def _question_verdicts(self, task: ClaimTask) -> tuple[ClaimVerdict, ...]:
         question = all_words(task.sources)
-        found = []
+        verdicts = []
         for claim in task.claims:
             words = content_words(without_thinking(claim.text))
             score = grade_share(question, words) if claim.side == "context" else word_cosine(question, words)
             if score is None:
-                found.append(task.verdict(claim, "nothing_to_check", self.label))
+                verdicts.append(task.verdict(claim, "nothing_to_check", self.label))
             else:
                 verdict: Verdict = "supported" if score >= USEFUL_SHARE else "not_stated"
-                found.append(task.verdict(claim, verdict, self.label, score=score))
-        return tuple(found)
+                verdicts.append(task.verdict(claim, verdict, self.label, score=score))
+        return tuple(verdicts)
 
 
 @lru_cache(maxsize=_CACHED_SOURCES)
@@ -133,14 +133,14 @@ def _evidence(words: Words, placed: Sequence[tuple[int, int, Words]]) -> Evidenc
 
     After the first, a sentence must add a quarter of the words; of equal sentences, the first counts.
     """
-    found = [(shared, place) for *place, own in placed if (shared := words & own)]
+    candidates = [(shared, place) for *place, own in placed if (shared := words & own)]
     chosen: list[tuple[int, int]] = []
     missing, least = words, 1.0
     while True:
-        shares = [len(missing & shared) for shared, _ in found]
+        shares = [len(missing & shared) for shared, _ in candidates]
         most = max(shares, default=0)
         if most < least:
             return tuple(sorted(chosen))
-        shared, (number, at) = found[shares.index(most)]
+        shared, (number, at) = candidates[shares.index(most)]
         chosen.append((number, at))
         missing, least = missing - shared, max(1.0, _LEAST_SHARE_ADDED * len(words))

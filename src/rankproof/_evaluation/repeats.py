@@ -25,8 +25,8 @@ def repeat_name(system: str, number: int) -> str:
 
 def repeated_system(name: str, names: Collection[str]) -> str:
     """The system that a run repeats, if its first run is among the names; else the name itself."""
-    found = _REPEAT.fullmatch(name)
-    return found[1] if found and int(found[2]) > 1 and found[1] in names else name
+    match = _REPEAT.fullmatch(name)
+    return match[1] if match and int(match[2]) > 1 and match[1] in names else name
 
 
 def runs_of_systems(runs: Mapping[str, RunType], systems: Collection[str]) -> dict[str, RunType]:
@@ -58,16 +58,16 @@ def _joined_system(name: str, group: Sequence[SystemResult]) -> SystemResult:
     return replace(first, measures=measures, notes=(*notes, Note(REPEATED_RUNS, len(group), text)))
 
 
-def _joined_measure(each: Sequence[MeasureResult]) -> MeasureResult:
-    found: dict[str, list[float]] = {}
+def _joined_measure(results: Sequence[MeasureResult]) -> MeasureResult:
+    by_query: dict[str, list[float]] = {}
     weights: dict[str, float] = {}
-    for one in each:
-        for query, value in one.per_query.items():
-            found.setdefault(query, []).append(value)
-        if one.weights is not None:
-            weights.update(zip(one.query_ids, one.weights.tolist(), strict=True))
-    values = np.array([math.fsum(own) / len(own) for own in found.values()])
-    of_queries = np.array([weights[query] for query in found]) if weights else None
-    measure = each[0].measure
-    repeats = {query: np.array(own) for query, own in found.items()}
-    return MeasureResult(measure, measure.summarise(values, of_queries), tuple(found), values, of_queries, repeats=repeats)
+    for result in results:
+        for query, value in result.per_query.items():
+            by_query.setdefault(query, []).append(value)
+        if result.weights is not None:
+            weights.update(zip(result.query_ids, result.weights.tolist(), strict=True))
+    values = np.array([math.fsum(own) / len(own) for own in by_query.values()])
+    of_queries = np.array([weights[query] for query in by_query]) if weights else None
+    measure = results[0].measure
+    repeats = {query: np.array(own) for query, own in by_query.items()}
+    return MeasureResult(measure, measure.summarise(values, of_queries), tuple(by_query), values, of_queries, repeats=repeats)

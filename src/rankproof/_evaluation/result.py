@@ -140,8 +140,8 @@ class Result(ViewedTables):
 
     def compare(self, **options: Any) -> Comparison:
         """Which system to choose, and which differences are real; the options are those of `rankproof.compare`."""
-        found: Comparison = import_module("rankproof").compare(self, **options)
-        return found
+        comparison: Comparison = import_module("rankproof").compare(self, **options)
+        return comparison
 
     def per_query(self, system: str | None = None) -> dict[str, dict[str, float]]:
         """{measure: {query: value}}; with one system, its name may be left out."""
@@ -152,7 +152,7 @@ class Result(ViewedTables):
         from rankproof.measures._claim_base import measures_in_results
 
         measures = self._system(system).measures
-        name = str(measures_in_results(measure, [one.measure for one in measures.values()])[0])
+        name = str(measures_in_results(measure, [result.measure for result in measures.values()])[0])
         if name not in measures:
             raise UsageError(f"{name} was not evaluated", fix=f"choose from: {', '.join(measures)}")
         return measures[name].value
@@ -167,11 +167,11 @@ class Result(ViewedTables):
         queries = pluralise(len(self.queries), "judged query", "judged queries")
         title = f"{queries}, {pluralise(len(self.systems), 'system')}"
         first = self.systems[0].measures if self.systems else {}
-        columns = (Column("system"), *(Column(name, _kind(one)) for name, one in first.items()))
+        columns = (Column("system"), *(Column(name, _kind(result)) for name, result in first.items()))
         rows: tuple[tuple[CellValue, ...], ...] = tuple(
             (system.name, *(system.measures[name].value for name in first)) for system in self.systems
         )
-        notes = tuple(f"{name}: {note.text}" for name, found in self.notes.items() for note in found)
+        notes = tuple(f"{name}: {note.text}" for name, system_notes in self.notes.items() for note in system_notes)
         return View(title, (Table("systems", "", columns, rows),), self._decision(), notes)
 
     def _decision(self) -> tuple[str, ...]:
@@ -195,22 +195,22 @@ class Result(ViewedTables):
     def _columns(self) -> dict[str, list[str] | list[float]]:
         flat = [(system.name, name, measure) for system in self.systems for name, measure in system.measures.items()]
         return {
-            "system": [system for system, _, one in flat for _ in one.query_ids],
-            "query": [query for _, _, one in flat for query in one.query_ids],
-            "measure": [name for _, name, one in flat for _ in one.query_ids],
-            "value": [value for _, _, one in flat for value in one.values.tolist()],
+            "system": [system for system, _, result in flat for _ in result.query_ids],
+            "query": [query for _, _, result in flat for query in result.query_ids],
+            "measure": [name for _, name, result in flat for _ in result.query_ids],
+            "value": [value for _, _, result in flat for value in result.values.tolist()],
         }
 
 
-def _kind(one: MeasureResult) -> ColumnKind:
-    return "count" if one.summary == "sum" else "value"
+def _kind(result: MeasureResult) -> ColumnKind:
+    return "count" if result.summary == "sum" else "value"
 
 
 def with_inputs(result: Result, inputs: EvaluationInput) -> Result:
     """The result with the judgements and runs that were evaluated, which comparisons and explanations need."""
-    found = replace(result)
-    object.__setattr__(found, "_inputs", inputs)
-    return found
+    changed = replace(result)
+    object.__setattr__(changed, "_inputs", inputs)
+    return changed
 
 
 def inputs_of(result: Result) -> EvaluationInput | None:
@@ -220,9 +220,9 @@ def inputs_of(result: Result) -> EvaluationInput | None:
 
 def with_answer_inputs(result: Result, inputs: object) -> Result:
     """The values of answers with what a decision on them needs besides: references, judgements, labels and costs."""
-    found = replace(result)
-    object.__setattr__(found, "_answer_inputs", inputs)
-    return found
+    changed = replace(result)
+    object.__setattr__(changed, "_answer_inputs", inputs)
+    return changed
 
 
 def answer_inputs_of(result: Result) -> object:
@@ -242,11 +242,11 @@ def subset_result(result: Result, queries: Collection[str]) -> Result:
     return replace(result, queries=chosen, systems=tuple(systems))
 
 
-def subset_measure(one: MeasureResult, queries: Collection[str]) -> MeasureResult:
+def subset_measure(result: MeasureResult, queries: Collection[str]) -> MeasureResult:
     """The values of these queries, and their summary."""
-    kept = np.array([query in queries for query in one.query_ids], dtype=bool)
-    values, weights = one.values[kept], None if one.weights is None else one.weights[kept]
-    ids = tuple(query for query in one.query_ids if query in queries)
-    reasons = {query: reason for query, reason in one.reasons.items() if query in queries}
-    value = one.measure.summarise(values, weights)
-    return replace(one, value=value, query_ids=ids, values=values, weights=weights, reasons=reasons)
+    kept = np.array([query in queries for query in result.query_ids], dtype=bool)
+    values, weights = result.values[kept], None if result.weights is None else result.weights[kept]
+    ids = tuple(query for query in result.query_ids if query in queries)
+    reasons = {query: reason for query, reason in result.reasons.items() if query in queries}
+    value = result.measure.summarise(values, weights)
+    return replace(result, value=value, query_ids=ids, values=values, weights=weights, reasons=reasons)

@@ -42,7 +42,7 @@ class TieRange:
 
     def can_change_places(self, other: TieRange) -> bool:
         """Whether another order of ties puts the lower of two values above the higher one, as they are printed."""
-        high, low = sorted((self.shown, other.shown), key=lambda each: -each.value)
+        high, low = sorted((self.shown, other.shown), key=lambda tie_range: -tie_range.value)
         return high.value > low.value and high.worst < low.best
 
 
@@ -96,18 +96,18 @@ def _reordered(hits: Hits, gain_values: FloatArray, *, best: bool) -> Hits:
 
 def tie_ranges(hits: Hits, results: Mapping[str, MeasureResult]) -> dict[str, TieRange]:
     """The range of each measure of one system."""
-    found = {}
+    ranges = {}
     extremes = cache(partial(_extremes, hits))
     for name, result in results.items():
         if can_tie(result.measure):
             tied = extremes(_preferred(result.measure)) if hits.alignment_counts.tied else ()
             worst, best = (
-                (summary_over(result, hits, result.measure.values(each)) for each in tied)
+                (summary_over(result, hits, result.measure.values(extreme)) for extreme in tied)
                 if tied
                 else (result.value, result.value)
             )
-            found[name] = TieRange(result.value, worst, best)
-    return found
+            ranges[name] = TieRange(result.value, worst, best)
+    return ranges
 
 
 def tie_notes(ranges: Sequence[Mapping[str, TieRange]], tied: Sequence[int]) -> list[Note | None]:
@@ -121,10 +121,10 @@ def tie_notes(ranges: Sequence[Mapping[str, TieRange]], tied: Sequence[int]) -> 
 
 
 def _tie_note(own: Mapping[str, TieRange], others: Sequence[Mapping[str, TieRange]], tied: int) -> Note | None:
-    for name, one in own.items():
-        shown = one.shown
-        moves = shown.best > shown.worst and any(one.can_change_places(other[name]) for other in others if name in other)
-        if moves or one.is_wide:
+    for name, tie_range in own.items():
+        shown = tie_range.shown
+        moves = shown.best > shown.worst and any(tie_range.can_change_places(other[name]) for other in others if name in other)
+        if moves or tie_range.is_wide:
             text = f"{name} is between {shown.worst:.{_DECIMALS}f} and {shown.best:.{_DECIMALS}f} depending on the order of ties"
             also = ", which changes the order of the systems" if moves else ""
             return Note(TIED_SCORES, tied, f"{text}{also}; {VALUE_NOTES[TIED_SCORES]}")

@@ -30,11 +30,11 @@ def own_bounds(measure: Measure, hits: Hits) -> Bounds | None:
     lows, highs = [], []
     for block in hits.blocks if _is_bounded(measure) else ():
         judged = np.bincount(block.query_index[block.grades >= 0], minlength=len(block.queries))
-        found = value_bounds(measure, block, block.retrieved - judged)
-        if found is None:
+        bounds = value_bounds(measure, block, block.retrieved - judged)
+        if bounds is None:
             return None
-        lows.append(found[0])
-        highs.append(found[1])
+        lows.append(bounds[0])
+        highs.append(bounds[1])
     return (np.concatenate(lows), np.concatenate(highs)) if lows else None
 
 
@@ -75,8 +75,8 @@ def _reciprocal_rank(measure: Measure, hits: Hits, unjudged: BoolArray, elsewher
 
 def _recall(measure: Measure, hits: Hits, unjudged: BoolArray, elsewhere: IntArray) -> Bounds:
     total = hits.judged.relevant(getattr(measure, "least", 1)).astype(np.float64)
-    found, inside = measure.values(hits) * total, unjudged.sum(axis=1)
-    return _ratio(found, total + elsewhere), _ratio(found + inside, total + inside)
+    retrieved, inside = measure.values(hits) * total, unjudged.sum(axis=1)
+    return _ratio(retrieved, total + elsewhere), _ratio(retrieved + inside, total + inside)
 
 
 def _ratio(over: FloatArray, under: FloatArray) -> FloatArray:
@@ -106,9 +106,9 @@ class _GainSteps:
     def __init__(self, heights: FloatArray, judged: FloatArray, reaching: IntArray, unjudged: BoolArray) -> None:
         self._heights, self._judged, self._reaching = heights, judged, reaching
         self._size, self._depth = unjudged.sum(axis=1), unjudged.shape[1]
-        each = discounts(np.arange(1, self._depth + 1))
-        self._sums = np.concatenate(([0.0], np.cumsum(each)))
-        first = np.take_along_axis(np.where(unjudged, each, 0.0), np.argsort(~unjudged, axis=1, kind="stable"), axis=1)
+        by_rank = discounts(np.arange(1, self._depth + 1))
+        self._sums = np.concatenate(([0.0], np.cumsum(by_rank)))
+        first = np.take_along_axis(np.where(unjudged, by_rank, 0.0), np.argsort(~unjudged, axis=1, kind="stable"), axis=1)
         self._gained = np.concatenate((np.zeros((len(judged), 1)), np.cumsum(first, axis=1)), axis=1)
 
     def lowest(self, elsewhere: IntArray) -> FloatArray:

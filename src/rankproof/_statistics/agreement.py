@@ -91,9 +91,9 @@ def _sides(rated: Sequence[RatedItem]) -> tuple[list[int], list[int]]:
 def _by_query(queries: Sequence[str], pulls: FloatArray) -> FloatArray:
     """The influence of each query on a mean of items."""
     places = {query: at for at, query in enumerate(dict.fromkeys(queries))}
-    found = np.zeros(len(places))
-    np.add.at(found, [places[query] for query in queries], pulls / len(pulls))
-    return found
+    influences = np.zeros(len(places))
+    np.add.at(influences, [places[query] for query in queries], pulls / len(pulls))
+    return influences
 
 
 def fisher_interval(value: float, influences: FloatArray) -> Interval | None:

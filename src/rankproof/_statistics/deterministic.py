@@ -107,8 +107,8 @@ def log(values: FloatArray) -> FloatArray:
     square, series = ratio * ratio, np.zeros_like(ratio)
     for term in range(_LOG_TERMS, -1, -1):
         series = series * square + 1 / (2 * term + 1)
-    found: FloatArray = 2 * ratio * series + exponent * 0.6931471805599453
-    return found
+    logarithms: FloatArray = 2 * ratio * series + exponent * 0.6931471805599453
+    return logarithms
 
 
 _VALUE_BITS = 48
@@ -140,7 +140,7 @@ def products(rows: FloatArray, numbers: IntArray) -> IntArray:
     """The exact matrix product of rows of small integers with the numbers, in two halves whose sums fit a double."""
     upper = numbers >> _HALF_BITS
     lower = numbers - (upper << _HALF_BITS)
-    found = rows @ np.concatenate([upper, lower], axis=1).astype(np.float64)
+    halves = rows @ np.concatenate([upper, lower], axis=1).astype(np.float64)
     width = numbers.shape[1]
-    sums: IntArray = (found[:, :width].astype(np.int64) << _HALF_BITS) + found[:, width:].astype(np.int64)
+    sums: IntArray = (halves[:, :width].astype(np.int64) << _HALF_BITS) + halves[:, width:].astype(np.int64)
     return sums

@@ -53,9 +53,9 @@ def bounded_mean_interval(
     No values in a range vary more around their mean than 0 and 1 do, so this is wide enough for any measure. None for one value,
     and where one has almost all of the weight.
     """
-    found, size = mean_interval(values, level=level, within=within, weights=weights), effective_size(len(values), weights)
-    if found is not None or size < 2 or not all(map(math.isfinite, within)):
-        return found
+    interval, size = mean_interval(values, level=level, within=within, weights=weights), effective_size(len(values), weights)
+    if interval is not None or size < 2 or not all(map(math.isfinite, within)):
+        return interval
     return effective_share_interval(float(values[0]), 0.0, size - 1, within, size, level=level)
 
 
@@ -125,8 +125,8 @@ def bootstrap_interval(values: FloatArray, means: FloatArray, method: BootstrapM
     low, high = (1 - level) / 2, (1 + level) / 2
     if method == "bca":
         low, high = _bca_shares(values, means, (low, high))
-    found = np.quantile(means, [low, high])
-    return float(found[0]), float(found[1])
+    bounds = np.quantile(means, [low, high])
+    return float(bounds[0]), float(bounds[1])
 
 
 def _bca_shares(values: FloatArray, means: FloatArray, shares: Interval) -> Interval:

@@ -49,14 +49,14 @@ class PairedStatistics:
         return self.effect * gamma_ratio((self.freedom - 1) / 2) / math.sqrt(self.freedom / 2)
 
 
-def differences(one: FloatArray, other: FloatArray) -> FloatArray:
+def differences(first: FloatArray, second: FloatArray) -> FloatArray:
     """One minus the other; differences within rounding error are 0, and all are equal if they differ only by rounding."""
-    largest = max(float(np.abs(one).max(initial=0.0)), float(np.abs(other).max(initial=0.0)))
-    raw = one - other
+    largest = max(float(np.abs(first).max(initial=0.0)), float(np.abs(second).max(initial=0.0)))
+    raw = first - second
     if len(raw) and raw.max() - raw.min() <= _TIE * largest:
         raw = np.full(len(raw), (raw.max() + raw.min()) / 2)
-    found: FloatArray = np.where(np.abs(raw) <= _TIE * largest, 0.0, raw)
-    return found
+    rounded: FloatArray = np.where(np.abs(raw) <= _TIE * largest, 0.0, raw)
+    return rounded
 
 
 def paired_statistics(differences: FloatArray, weights: FloatArray | None = None) -> PairedStatistics:

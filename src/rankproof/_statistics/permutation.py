@@ -56,16 +56,16 @@ def _many_queries_p(values: FloatArray, samples: int, seed: int, kernel: Kernel 
     """p of each pair by the expansion, or by flips where few queries differ or a few of them dominate the sum."""
     systems = values.shape[1]
     p = np.ones((systems, systems))
-    for one in range(systems):
-        for other in range(one):
-            apart = differences(values[:, one], values[:, other])
+    for first in range(systems):
+        for second in range(first):
+            apart = differences(values[:, first], values[:, second])
             apart = apart[apart != 0]
             if len(apart) <= MAX_SAMPLED_QUERIES or _is_dominated(apart):
                 both = np.column_stack([np.zeros(len(apart)), apart])
-                p[one, other] = _flipped_p(both, samples, seed, kernel)[0, 1] if len(apart) else 1.0
+                p[first, second] = _flipped_p(both, samples, seed, kernel)[0, 1] if len(apart) else 1.0
             else:
-                p[one, other] = max(expanded_p(apart), 1 / (1 + samples))
-            p[other, one] = p[one, other]
+                p[first, second] = max(expanded_p(apart), 1 / (1 + samples))
+            p[second, first] = p[first, second]
     return p
 
 
@@ -117,8 +117,8 @@ def signed_sums(numbers: IntArray, seed: int, first: int, count: int, kernel: Ke
     if kernel == "native":
         from rankproof._native import permutation
 
-        found = permutation.sums(np.ascontiguousarray(numbers), numbers.shape[1], key, first, count)
-        return np.frombuffer(found, np.int64).reshape(count, -1)
+        sums = permutation.sums(np.ascontiguousarray(numbers), numbers.shape[1], key, first, count)
+        return np.frombuffer(sums, np.int64).reshape(count, -1)
     per_flip = -(-len(numbers) // _WORD)
     bits = random_words(key, first * per_flip, count * per_flip).astype("<u8").view(np.uint8).reshape(count, -1)
     return _signed(np.unpackbits(bits, axis=1, count=len(numbers), bitorder="little").astype(np.float64), numbers)
@@ -142,11 +142,11 @@ def _extreme_counts(numbers: ExactSum, sums: IntArray) -> IntArray:
     observed = numbers.numbers.sum(axis=0)
     hits = np.zeros((len(observed),) * 2, np.int64)
     columns = np.ascontiguousarray(sums.T)
-    for one in range(len(observed)):
-        for other in range(one):
-            least = abs(int(observed[one] - observed[other])) - numbers.rounding_slack
-            hits[one, other] = hits[other, one] = np.count_nonzero(np.abs(columns[one] - columns[other]) >= least)
-        hits[one, one] = len(sums)
+    for first in range(len(observed)):
+        for second in range(first):
+            least = abs(int(observed[first] - observed[second])) - numbers.rounding_slack
+            hits[first, second] = hits[second, first] = np.count_nonzero(np.abs(columns[first] - columns[second]) >= least)
+        hits[first, first] = len(sums)
     return hits
 
 

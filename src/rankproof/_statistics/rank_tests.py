@@ -95,13 +95,13 @@ def friedman_test(values: FloatArray) -> Friedman:
     return Friedman(square, systems - 1, chi_square_above(square, systems - 1), means, math.sqrt(spread / (systems - 1)) / n)
 
 
-def nemenyi_p(found: Friedman, one: int, other: int) -> float:
+def nemenyi_p(friedman: Friedman, first: int, second: int) -> float:
     """p of two systems by Nemenyi's test (1963), corrected for all pairs: the studentized range of the mean ranks.
 
     The standard error is that of the observed ranks; without ties it is sqrt(k (k + 1) / (12 n)) for k systems, as in the paper.
     """
-    apart = abs(float(found.mean_ranks[one] - found.mean_ranks[other]))
-    return studentized_range_above(apart / found.error, len(found.mean_ranks), math.inf) if apart else 1.0
+    apart = abs(float(friedman.mean_ranks[first] - friedman.mean_ranks[second]))
+    return studentized_range_above(apart / friedman.error, len(friedman.mean_ranks), math.inf) if apart else 1.0
 
 
 def ranks_within_rows(values: FloatArray) -> FloatArray:

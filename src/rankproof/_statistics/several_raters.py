@@ -42,11 +42,11 @@ class GradeCounts:
 
 def count_grades(items: Sequence[tuple[str, Sequence[int]]]) -> GradeCounts:
     """The counts of items, each with its query and the grades that raters gave it."""
-    grades = sorted({grade for _, given in items for grade in given})
+    grades = sorted({grade for _, ratings in items for grade in ratings})
     place = {grade: at for at, grade in enumerate(grades)}
     counts = np.zeros((len(items), len(grades)), dtype=np.int64)
-    for row, (_, given) in enumerate(items):
-        np.add.at(counts[row], [place[grade] for grade in given], 1)
+    for row, (_, ratings) in enumerate(items):
+        np.add.at(counts[row], [place[grade] for grade in ratings], 1)
     return GradeCounts(tuple(query for query, _ in items), tuple(grades), counts)
 
 

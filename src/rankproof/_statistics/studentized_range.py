@@ -59,7 +59,7 @@ def studentized_range_quantile(share: float, groups: int, freedom: float) -> flo
 
 def _range_above(widths: FloatArray, groups: int) -> FloatArray:
     """The probability that the range of normal variates is at least each width: the largest is z, the least below z - width."""
-    found = np.zeros(len(widths))
+    above = np.zeros(len(widths))
     near = widths < _WIDEST
     z = _POINTS + widths[near, None] / 2
     below = _below(z).astype(np.float64)
@@ -67,8 +67,8 @@ def _range_above(widths: FloatArray, groups: int) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(below > 0, np.minimum(under / below, 1.0), 1.0)
         missed = -np.expm1((groups - 1) * np.log1p(-share)) * below ** (groups - 1)
-    found[near] = groups * _STEP * _DENSITY * np.sum(np.exp(-z * z / 2) * missed, axis=1)
-    return found
+    above[near] = groups * _STEP * _DENSITY * np.sum(np.exp(-z * z / 2) * missed, axis=1)
+    return above
 
 
 def _deviations(freedom: float, q: float) -> tuple[FloatArray, FloatArray]:
@@ -102,9 +102,9 @@ class Tukey(NamedTuple):
         """The standard error of a mean."""
         return math.sqrt(self.variance / self.n)
 
-    def p(self, one: int, other: int) -> float:
+    def p(self, first: int, second: int) -> float:
         """Two-sided p of two systems, corrected for all pairs."""
-        distance = abs(float(self.means[one] - self.means[other]))
+        distance = abs(float(self.means[first] - self.means[second]))
         return studentized_range_above(distance / self.error, len(self.means), self.freedom)
 
     def margin(self, level: float) -> float:

@@ -35,8 +35,8 @@ def fold_numbers(queries: int, folds: int, seed: int, repeat: int) -> IntArray:
 
 def training_queries(queries: IntArray, numbers: IntArray, fold: int) -> IntArray:
     """The queries of the other folds."""
-    found: IntArray = queries[numbers != fold]
-    return found
+    others: IntArray = queries[numbers != fold]
+    return others
 
 
 def check_enough_queries(queries: int, folds: int) -> None:
@@ -61,8 +61,8 @@ class HeldOut:
     @property
     def means(self) -> FloatArray:
         """The mean of each query over the repeats."""
-        found: FloatArray = self.values.mean(axis=0)
-        return found
+        means: FloatArray = self.values.mean(axis=0)
+        return means
 
 
 def cross_validate(
@@ -98,11 +98,11 @@ def held_out_gain(held: HeldOut, baseline: FloatArray, weights: FloatArray | Non
     The variance is that of one repeat, times 1 + 1 / (folds - 1), as training sets overlap (Nadeau and Bengio 2003): the mean of
     repeats varies less from query to query, but as much from one sample of queries to another.
     """
-    each = np.stack([differences(row, base) for row, base in zip(held.values, _rows(baseline, held.values), strict=True)])
-    mean = paired_statistics(each.mean(axis=0), weights).mean
-    statistics = [paired_statistics(row, weights) for row in each]
+    gains = np.stack([differences(row, base) for row, base in zip(held.values, _rows(baseline, held.values), strict=True)])
+    mean = paired_statistics(gains.mean(axis=0), weights).mean
+    statistics = [paired_statistics(row, weights) for row in gains]
     error = float(np.sqrt(np.mean([statistic.error**2 for statistic in statistics]) * held.folds / (held.folds - 1)))
-    if not error or not enough_differ(each.mean(axis=0), weights):
+    if not error or not enough_differ(gains.mean(axis=0), weights):
         return HeldOutGain(mean, None, None)
     freedom = statistics[0].freedom
     margin = student_quantile((1 + LEVEL) / 2, freedom) * error

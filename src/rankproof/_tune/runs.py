@@ -63,15 +63,15 @@ class FusionObjective:
 
     def stage_settings(self, settings: Settings) -> dict[str, Any]:
         """The settings of a fusion stage; a trained method is fitted on all queries."""
-        given: dict[str, Any] = dict(settings)
-        method = METHODS[given["method"]]
-        kept = {name: value for name, value in given.items() if name not in method.fit_uses}
-        return kept if method.fit is None else {**kept, "fitted": self._fit(method, given, self._order)}
+        values: dict[str, Any] = dict(settings)
+        method = METHODS[values["method"]]
+        kept = {name: value for name, value in values.items() if name not in method.fit_uses}
+        return kept if method.fit is None else {**kept, "fitted": self._fit(method, values, self._order)}
 
     def _values(self, settings: Mapping[str, Any], train: IntArray) -> FloatArray:
         hits = self._run_hits(settings[RUN]) if RUN in settings else self._fused_hits(settings, train)
-        found = np.concatenate([self._measure.values(block) for block in hits.blocks])
-        return found[self._order]
+        values = np.concatenate([self._measure.values(block) for block in hits.blocks])
+        return values[self._order]
 
     def _run_hits(self, name: str) -> Hits:
         return align(self._judged, self._runs[name], name, self._options)
@@ -84,16 +84,16 @@ class FusionObjective:
     def scores(self, settings: Mapping[str, Any], train: IntArray) -> FloatArray:
         """The fused score of each candidate; a trained method is fitted on these queries of the table."""
         method, runs = METHODS[settings["method"]], len(self._runs)
-        given = {name: settings[name] for name in _FUSION_FIELDS if name in settings}
+        parameters = {name: settings[name] for name in _FUSION_FIELDS if name in settings}
         if method.fit is not None:
-            given["fitted"] = self._fit(method, settings, train)
-        fuser = Fuser(method, checked_settings(method, given, runs), checked_weights(method, runs, settings.get("weights")))
+            parameters["fitted"] = self._fit(method, settings, train)
+        fuser = Fuser(method, checked_settings(method, parameters, runs), checked_weights(method, runs, settings.get("weights")))
         return fuser.scores(self._table)
 
     def _fit(self, method: FusionMethod, settings: Mapping[str, Any], train: IntArray) -> Fitted:
         assert method.fit is not None, "only trained methods are fitted"
-        given = {name: settings[name] for name in _FUSION_FIELDS if name in settings}
-        chosen = checked_settings(method, given, len(self._runs), is_fit=True)
+        parameters = {name: settings[name] for name in _FUSION_FIELDS if name in settings}
+        chosen = checked_settings(method, parameters, len(self._runs), is_fit=True)
         return method.fit(self._training.restricted_to(np.sort(train)), chosen)
 
 
@@ -132,13 +132,13 @@ def _chosen_norms(names: Sequence[str]) -> list[str]:
 
 def _axes(method: FusionMethod, runs: int, vary: Mapping[str, ValuesLike], step: float) -> tuple[SearchAxis, ...]:
     """The axes of the method's parameters; the normalisation is part of the family."""
-    found = []
+    axes = []
     for parameter in method.parameters:
         if parameter.kind == "weights" and runs > 1:
-            found.append(weights_axis(parameter.name, vary.get("weights") or f"grid:{step}", runs, None))
+            axes.append(weights_axis(parameter.name, vary.get("weights") or f"grid:{step}", runs, None))
         elif parameter.kind in ("number", "integer"):
-            found.append(_number_axis(parameter, vary.get(parameter.name)))
-    return tuple(found)
+            axes.append(_number_axis(parameter, vary.get(parameter.name)))
+    return tuple(axes)
 
 
 def _number_axis(parameter: Parameter, values: ValuesLike) -> SearchAxis:

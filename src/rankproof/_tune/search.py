@@ -70,8 +70,8 @@ class Trials:
     def values_of(self, settings: Settings) -> FloatArray:
         """The values of all queries; those of a trained method are fitted on the same queries."""
         (row,) = self._known([settings])
-        found: FloatArray = self._values[row]
-        return found
+        values: FloatArray = self._values[row]
+        return values
 
     def held_out(self, settings: Settings, train: IntArray) -> FloatArray:
         """The values of all queries, of which those outside `train` are held out: a trained method is fitted on `train`."""
@@ -88,23 +88,23 @@ class Trials:
         inside = np.zeros(len(self.queries), np.int64)
         inside[train] = 1
         chosen = self._numbers if len(rows) == len(self._numbers) and rows == [*range(len(rows))] else self._numbers[rows]
-        found: list[int] = (chosen @ inside).tolist()
+        sums: list[int] = (chosen @ inside).tolist()
         for at, setting in enumerate(settings):
             if self.objective.is_trained(setting):
-                found[at] = self._inner_sum(setting, train)
-        return found
+                sums[at] = self._inner_sum(setting, train)
+        return sums
 
     def _inner_sum(self, settings: Settings, train: IntArray) -> int:
         """The sum over the training queries, each measured by a fit on the other folds of them."""
         key = settings, train.tobytes()
         if key not in self._inner:
-            found = np.zeros(len(train), np.int64)
+            held_numbers = np.zeros(len(train), np.int64)
             numbers = fold_numbers(len(train), min(_INNER_FOLDS, len(train)), seed=0, repeat=0)
             for fold in range(int(numbers.max()) + 1):
                 held = train[numbers == fold]
                 values = self.held_out(settings, training_queries(train, numbers, fold))
-                found[numbers == fold] = self._as_numbers(values)[held]
-            self._inner[key] = int(found.sum())
+                held_numbers[numbers == fold] = self._as_numbers(values)[held]
+            self._inner[key] = int(held_numbers.sum())
         return self._inner[key]
 
     def _known(self, settings: Sequence[Settings]) -> list[int]:
@@ -112,7 +112,7 @@ class Trials:
         new = [setting for setting in dict.fromkeys(settings) if setting not in self._rows]
         if new:
             values = self.objective.values(new)
-            self._rows.update({one: len(self._rows) + at for at, one in enumerate(new)})
+            self._rows.update({setting: len(self._rows) + at for at, setting in enumerate(new)})
             self._values = np.concatenate([self._values, values])
             self._numbers = np.concatenate([self._numbers, self._as_numbers(values)])
         return [self._rows[setting] for setting in settings]
@@ -139,8 +139,8 @@ def coordinate_search(trials: Trials, space: Space, train: IntArray) -> Settings
 
     Distances start at a quarter of the values and are halved when no change is better (Hooke and Jeeves 1961).
     """
-    found = [_descend(trials, family, train) for family in space.families]
-    return _best(trials, [space.default, *found], train)
+    reached = [_descend(trials, family, train) for family in space.families]
+    return _best(trials, [space.default, *reached], train)
 
 
 def _descend(trials: Trials, family: ParameterFamily, train: IntArray) -> Settings:
@@ -150,7 +150,7 @@ def _descend(trials: Trials, family: ParameterFamily, train: IntArray) -> Settin
         for axis in family.axes:
             value = dict(current)[axis.name]
             near = axis.near(value, min(reach, axis.reach))
-            current = _best(trials, [current, *(_changed(current, axis.name, one) for one in near)], train)
+            current = _best(trials, [current, *(_changed(current, axis.name, neighbour) for neighbour in near)], train)
         if current == before and reach == 1:
             break
         reach = reach if current != before else reach // 2

@@ -84,13 +84,13 @@ def _against(baseline: TuningBaseline) -> str:
 
 
 def _notes(result: TunedResult) -> tuple[str, ...]:
-    found = []
+    notes = []
     if len(result.queries) < FEW_QUERIES:
-        found.append(f"{len(result.queries)} queries are few to tune on: the choice and its gain can differ much on others")
+        notes.append(f"{len(result.queries)} queries are few to tune on: the choice and its gain can differ much on others")
     edges = [name for name, value in result.best if _is_edge(result, name, value)]
     if edges:
-        found.append(f"the best value of {', '.join(edges)} is at the end of its range: a wider range may be better")
-    return tuple(found)
+        notes.append(f"the best value of {', '.join(edges)} is at the end of its range: a wider range may be better")
+    return tuple(notes)
 
 
 def _is_edge(result: TunedResult, name: str, value: Value) -> bool:
@@ -123,7 +123,7 @@ def _parameters_table(result: TunedResult) -> Table:
     rows = []
     for name, value in result.best:
         chosen = [dict(settings)[name] for settings in result.held.chosen if name in dict(settings)]
-        same = sum(one == value for one in chosen) / len(result.held.chosen)
+        same = sum(other == value for other in chosen) / len(result.held.chosen)
         others = ", ".join(map(value_text, sorted(set(chosen), key=_sort_key)))
         rows.append((name, value_text(default[name]) if name in default else "", value_text(value), same, others))
     whole = next((share for settings, share in result.shares if settings == result.best), 0.0)
@@ -179,5 +179,5 @@ def _trials_table(result: TunedResult) -> Table:
 
 
 def _cell(settings: Settings, key: str) -> str:
-    found = dict(settings).get(key)
-    return "" if found is None else value_text(found)
+    value = dict(settings).get(key)
+    return "" if value is None else value_text(value)

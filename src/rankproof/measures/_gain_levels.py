@@ -97,11 +97,11 @@ class NormalisedGainOfCost(GainMeasure):
     )
 
     def values(self, hits: Hits) -> FloatArray:
-        found, ideal = found_steps(hits, self.gain), ideal_steps(hits.judged, self.gain)
+        actual, ideal = found_steps(hits, self.gain), ideal_steps(hits.judged, self.gain)
         above_one = running_sums(np.maximum(ideal.gain - 1.0, 0.0), ideal.counts)
-        cost = found.ranks + ideal.up_to(above_one, found.query_index, found.ranks)
-        terms = found.gain / np.log2(2.0 + cost - found.worth)
-        return ratio(sum_by_query(found.query_index, terms, len(hits.queries)), ideal.totals(ideal.worth))
+        cost = actual.ranks + ideal.up_to(above_one, actual.query_index, actual.ranks)
+        terms = actual.gain / np.log2(2.0 + cost - actual.worth)
+        return ratio(sum_by_query(actual.query_index, terms, len(hits.queries)), ideal.totals(ideal.worth))
 
 
 G = NormalisedGainOfCost()
@@ -127,9 +127,9 @@ class BinaryGain(SummedMeasure, BinaryMeasure):
     )
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        terms = 1.0 / np.log2(2.0 + those.ranks - those.nth)
-        return SumParts(hits, those.at, np.ones(len(terms)), terms, terms, those.total)
+        relevant = relevant_found(hits, self.least)
+        terms = 1.0 / np.log2(2.0 + relevant.ranks - relevant.nth)
+        return SumParts(hits, relevant.at, np.ones(len(terms)), terms, terms, relevant.total)
 
 
 binG = BinaryGain()  # noqa: N816
@@ -154,10 +154,10 @@ class GainAtRelevant(GainMeasure):
     )
 
     def values(self, hits: Hits) -> FloatArray:
-        found, ideal = found_steps(hits, self.gain), ideal_steps(hits.judged, self.gain)
-        terms = found.sums / ideal.up_to(ideal.sums, found.query_index, found.ranks)
-        missed = (ideal.counts - found.counts) * found.totals(found.sums)
-        sums = sum_by_query(found.query_index, terms, len(hits.queries)) + ratio(missed, ideal.totals(ideal.sums))
+        actual, ideal = found_steps(hits, self.gain), ideal_steps(hits.judged, self.gain)
+        terms = actual.sums / ideal.up_to(ideal.sums, actual.query_index, actual.ranks)
+        missed = (ideal.counts - actual.counts) * actual.totals(actual.sums)
+        sums = sum_by_query(actual.query_index, terms, len(hits.queries)) + ratio(missed, ideal.totals(ideal.sums))
         return ratio(sums, ideal.counts)
 
 
@@ -184,12 +184,12 @@ class GainAtLevels(GainMeasure, BinaryMeasure):
     )
 
     def values(self, hits: Hits) -> FloatArray:
-        found, ideal = found_steps(hits, self.gain), ideal_steps(hits.judged, self.gain)
+        actual, ideal = found_steps(hits, self.gain), ideal_steps(hits.judged, self.gain)
         last = np.flatnonzero(np.append((np.diff(ideal.gain) != 0) | (np.diff(ideal.query_index) != 0), len(ideal.gain) > 0))
         queries, ranks = ideal.query_index[last], ideal.ranks[last]
-        points = found.up_to(found.sums, queries, ranks) / ideal.sums[last]
+        points = actual.up_to(actual.sums, queries, ranks) / ideal.sums[last]
         longer = hits.retrieved > ideal.counts + 1
-        ends = np.where(longer, ratio(found.totals(found.sums), ideal.totals(ideal.sums)), 0.0)
+        ends = np.where(longer, ratio(actual.totals(actual.sums), ideal.totals(ideal.sums)), 0.0)
         sums = sum_by_query(queries, points, len(hits.queries)) + ends
         counted = np.bincount(queries, minlength=len(hits.queries)) + longer
         return np.where(hits.judged.relevant(self.least) > 0, ratio(sums, counted), 0.0)

@@ -39,10 +39,10 @@ class BinaryPreference(SummedMeasure, BinaryMeasure):
     )
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        above = np.minimum(nonrelevant_above(hits, self.least).nonrelevant, those.total[those.query_index])
-        kept = 1.0 - above / _preference_limits(hits.judged, self.least)[those.query_index]
-        return SumParts(hits, those.at, np.ones(len(kept)), kept, kept, those.total)
+        relevant = relevant_found(hits, self.least)
+        above = np.minimum(nonrelevant_above(hits, self.least).nonrelevant, relevant.total[relevant.query_index])
+        kept = 1.0 - above / _preference_limits(hits.judged, self.least)[relevant.query_index]
+        return SumParts(hits, relevant.at, np.ones(len(kept)), kept, kept, relevant.total)
 
 
 bpref = BinaryPreference()

@@ -18,9 +18,9 @@ from rankproof.measures._relevant import SumParts, cached_on
 def with_judged_only(measure: Measure, judged_only: object) -> Measure:
     """The measure of rankings without unjudged documents, or of whole rankings."""
     chosen = _variant(_plain(type(measure)))
-    given = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name != "judged_only"}
-    made = chosen(**given, judged_only=judged_only)  # type: ignore[call-arg]
-    return made if getattr(made, "judged_only", False) else _plain(type(measure))(**given)
+    parameters = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name != "judged_only"}
+    made = chosen(**parameters, judged_only=judged_only)  # type: ignore[call-arg]
+    return made if getattr(made, "judged_only", False) else _plain(type(measure))(**parameters)
 
 
 @cached_on
@@ -43,17 +43,17 @@ def _variant(kind: type[Measure]) -> type[Measure]:
 
     def parts(self: Measure, hits: Hits) -> SumParts | None:
         judged = _judged_hits(hits)
-        found = kind.parts(self, judged)
-        if found is None or judged is hits:
-            return found
-        return found._replace(hits=hits, at=np.flatnonzero(hits.grades >= 0)[found.at])
+        own_parts = kind.parts(self, judged)
+        if own_parts is None or judged is hits:
+            return own_parts
+        return own_parts._replace(hits=hits, at=np.flatnonzero(hits.grades >= 0)[own_parts.at])
 
     def chance(self: Measure, ranking: RandomRanking) -> None:
         return None
 
     def reduce(self: Measure) -> tuple[Any, ...]:
-        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "judged_only"}
-        return with_judged_only, (kind(**given), True)
+        parameters = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "judged_only"}
+        return with_judged_only, (kind(**parameters), True)
 
     members: dict[str, Any] = {
         "__module__": kind.__module__,

@@ -75,8 +75,8 @@ class Recall(SummedMeasure, BinaryCutoffMeasure):
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at_within(self.depth), those.total)
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at_within(self.depth), relevant.total)
 
     def chance(self, ranking: RandomRanking) -> float:
         """Each relevant document is among the first n of N with probability n / N."""
@@ -105,8 +105,8 @@ class RelativePrecision(SummedMeasure, BinaryCutoffMeasure):
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at_within(self.depth), np.minimum(those.total, self.depth))
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at_within(self.depth), np.minimum(relevant.total, self.depth))
 
 
 relative_P = RelativePrecision()  # noqa: N816
@@ -139,8 +139,8 @@ class F1At(SummedMeasure, BinaryCutoffMeasure):
         return AnswerF1(**parameters) if ours else super().__call__(**parameters)
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at_within(self.depth), those.total + np.float64(self.depth), gain=2.0)
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at_within(self.depth), relevant.total + np.float64(self.depth), gain=2.0)
 
 
 F1 = F1At()
@@ -165,8 +165,8 @@ class RPrecision(SummedMeasure, BinaryMeasure):
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at[those.ranks <= those.total[those.query_index]], those.total)
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at[relevant.ranks <= relevant.total[relevant.query_index]], relevant.total)
 
 
 Rprec = RPrecision()
@@ -195,15 +195,15 @@ class PrecisionAtMultiple(BinaryMeasure):
 
     def values(self, hits: Hits) -> FloatArray:
         self.complete()
-        those = relevant_found(hits, self.least)
-        return precision_at_multiple(those, self.multiple or 0.0)
+        relevant = relevant_found(hits, self.least)
+        return precision_at_multiple(relevant, self.multiple or 0.0)
 
 
-def precision_at_multiple(those: RelevantFound, multiple: float) -> FloatArray:
+def precision_at_multiple(relevant: RelevantFound, multiple: float) -> FloatArray:
     """The precision of each query at the multiple of its number of relevant documents."""
-    depths = np.floor(multiple * those.total + 0.9)
-    within = those.ranks <= depths[those.query_index]
-    return ratio(np.bincount(those.query_index[within], minlength=len(those.total)), depths)
+    depths = np.floor(multiple * relevant.total + 0.9)
+    within = relevant.ranks <= depths[relevant.query_index]
+    return ratio(np.bincount(relevant.query_index[within], minlength=len(relevant.total)), depths)
 
 
 Rprec_mult = PrecisionAtMultiple()
@@ -238,8 +238,8 @@ class SuccessAt(SummedMeasure, BinaryCutoffMeasure):
     needs = "Success@5"
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at[(those.nth == 1) & (those.ranks <= self.depth)], np.ones(len(hits.queries)))
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at[(relevant.nth == 1) & (relevant.ranks <= self.depth)], np.ones(len(hits.queries)))
 
     def chance(self, ranking: RandomRanking) -> float:
         """1 - C(N - R, n) / C(N, n): one minus the probability that none of the R relevant documents is among the first n."""
@@ -279,8 +279,8 @@ class SetPrecision(SummedMeasure, BinaryMeasure):
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at, np.minimum(hits.retrieved, those.total) if self.relative else hits.retrieved)
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at, np.minimum(hits.retrieved, relevant.total) if self.relative else hits.retrieved)
 
 
 SetP = SetPrecision()
@@ -305,8 +305,8 @@ class SetRecall(SummedMeasure, BinaryMeasure):
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at, those.total)
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at, relevant.total)
 
 
 SetR = SetRecall()
@@ -330,9 +330,9 @@ class SetAveragePrecision(BinaryMeasure):
     )
 
     def values(self, hits: Hits) -> FloatArray:
-        those = relevant_found(hits, self.least)
-        found = those.count_within(NO_LIMIT).astype(np.float64)
-        return ratio(found * found, hits.retrieved * those.total.astype(np.float64))
+        relevant = relevant_found(hits, self.least)
+        retrieved = relevant.count_within(NO_LIMIT).astype(np.float64)
+        return ratio(retrieved * retrieved, hits.retrieved * relevant.total.astype(np.float64))
 
 
 SetAP = SetAveragePrecision()

@@ -58,7 +58,9 @@ class RelevanceString(StringMeasure):
     def texts(self, hits: Hits) -> TextResult:
         rows = [["-"] * min(self.length, shown) for shown in hits.retrieved.tolist()]
         top = np.flatnonzero(hits.ranks <= self.length)
-        for query, rank, grade in zip(*(one[top].tolist() for one in (hits.query_index, hits.ranks, hits.grades)), strict=True):
+        for query, rank, grade in zip(
+            *(column[top].tolist() for column in (hits.query_index, hits.ranks, hits.grades)), strict=True
+        ):
             rows[query][rank - 1] = "." if grade < 0 else ">" if grade > 9 else str(grade)
         return TextResult({query: "".join(row) for query, row in zip(hits.queries, rows, strict=True)}, "")
 

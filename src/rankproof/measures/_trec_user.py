@@ -27,8 +27,8 @@ def _largest_gains(judged: JudgedQueries, gain: GainScheme) -> FloatArray:
     """The largest gain of each query, at least 1; gains that are given count whether a document has them or not."""
     highest = np.maximum(judged.grades[judged.offsets[:-1]], 0)
     best = np.maximum.accumulate(gains(np.arange(int(highest.max(initial=0)) + 1), gain))
-    given = max((each for _, each in gain), default=0.0) if not isinstance(gain, str) else 0.0
-    return np.maximum(np.maximum(best[highest], given), 1.0)
+    largest = max((value for _, value in gain), default=0.0) if not isinstance(gain, str) else 0.0
+    return np.maximum(np.maximum(best[highest], largest), 1.0)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -135,12 +135,14 @@ class SetUtility(BinaryMeasure):
             raise UsageError("the fourth weight of Utility needs the number of documents in the corpus", fix=fix)
 
     def values(self, hits: Hits) -> FloatArray:
-        those = relevant_found(hits, self.least)
-        found = np.bincount(those.query_index, minlength=len(hits.queries))
-        missed = those.total - found
-        others = hits.retrieved - found
-        rest = np.maximum(self.documents - hits.retrieved - missed, 0) if self.weights[3] else np.zeros(len(found))
-        return np.asarray(sum(weight * count for weight, count in zip(self.weights, (found, others, missed, rest), strict=True)))
+        relevant = relevant_found(hits, self.least)
+        hit_counts = np.bincount(relevant.query_index, minlength=len(hits.queries))
+        missed = relevant.total - hit_counts
+        others = hits.retrieved - hit_counts
+        rest = np.maximum(self.documents - hits.retrieved - missed, 0) if self.weights[3] else np.zeros(len(hit_counts))
+        return np.asarray(
+            sum(weight * count for weight, count in zip(self.weights, (hit_counts, others, missed, rest), strict=True))
+        )
 
 
 Utility = SetUtility()

@@ -39,10 +39,10 @@ class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
     )
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        first = (those.nth == 1) & (those.ranks <= self.depth)
-        terms = 1.0 / those.ranks[first]
-        return SumParts(hits, those.at[first], np.ones(len(terms)), terms, terms, np.ones(len(hits.queries)))
+        relevant = relevant_found(hits, self.least)
+        first = (relevant.nth == 1) & (relevant.ranks <= self.depth)
+        terms = 1.0 / relevant.ranks[first]
+        return SumParts(hits, relevant.at[first], np.ones(len(terms)), terms, terms, np.ones(len(hits.queries)))
 
     def chance(self, ranking: RandomRanking) -> float:
         """The sum over ranks r of 1 / r times C(N - r, R - 1) / C(N, R), the probability that the first relevant one is at r."""
@@ -114,10 +114,10 @@ class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
         chance = _continue_probabilities(satisfied, np.bincount(owners, minlength=len(hits.queries)))
         return SumParts(hits, good, satisfied, chance / ranks, chance * satisfied / ranks, np.ones(len(hits.queries)))
 
-    def _largest_grade(self, found: int) -> float:
-        if self.max_grade is not None and found > self.max_grade:
-            raise UsageError(f"{self} and a judgement has grade {found}", fix=f"give max_grade={found} or more")
-        return float(max(found, 0) if self.max_grade is None else self.max_grade)
+    def _largest_grade(self, highest: int) -> float:
+        if self.max_grade is not None and highest > self.max_grade:
+            raise UsageError(f"{self} and a judgement has grade {highest}", fix=f"give max_grade={highest} or more")
+        return float(max(highest, 0) if self.max_grade is None else self.max_grade)
 
 
 ERR = ExpectedReciprocalRank()

@@ -137,7 +137,11 @@ class RerankSearcher:
         if not np.isfinite(given).all():
             raise ExternalError("the reranker model returned a score that is not a finite number; fix or replace the model")
         weight, norm = self._stage.weight, NORMALISATIONS[self._stage.norm].normalise
-        return given if weight == 1 else (1 - weight) * norm(ScoreLists.one(inputs)) + weight * norm(ScoreLists.one(given))
+        return (
+            given
+            if weight == 1
+            else (1 - weight) * norm(ScoreLists.of_ranking(inputs)) + weight * norm(ScoreLists.of_ranking(given))
+        )
 
     @property
     def concurrency(self) -> int:
