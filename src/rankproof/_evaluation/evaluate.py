@@ -28,7 +28,7 @@ from rankproof.measures._parse import MeasureLike, parse_measures
 from rankproof.measures._registry import default_measures
 
 if TYPE_CHECKING:
-    from rankproof.measures._text import TextResult
+    from rankproof.measures._counts import TextResult
 
 _MISMATCH_REASONS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("leading zeros differ", lambda query: query.lstrip("0")),
@@ -241,7 +241,7 @@ def _texts(hits: Hits, measures: Mapping[str, Measure]) -> dict[str, TextResult]
     """The texts of the measures that have no number."""
     if not any(measure.kind == "text" for measure in measures.values()):
         return {}
-    from rankproof.measures._text import StringMeasure
+    from rankproof.measures._counts import StringMeasure
 
     return {name: measure.texts(hits) for name, measure in measures.items() if isinstance(measure, StringMeasure)}
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankproof._data.table import CellValue, ColumnKind
     from rankproof._evaluation.inputs import EvaluationInput
     from rankproof._statistics.intervals import Interval
-    from rankproof.measures._text import TextResult
+    from rankproof.measures._counts import TextResult
 
 
 FAILED_ANSWER = "error"

@@ -17,7 +17,7 @@ from rankproof._evaluation.options import EvaluateOptions
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._answers import token_set_f1
 from rankproof.measures._base import Measure
-from rankproof.measures._dcg import DCG, nDCG
+from rankproof.measures._gains import DCG, nDCG
 from rankproof.measures._precision_recall import P, Success
 from rankproof.measures._user_model import RR
 

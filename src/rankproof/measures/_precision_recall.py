@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -11,6 +12,7 @@ import numpy as np
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
 from rankproof._registry import Option
+from rankproof.errors import UsageError
 from rankproof.measures._base import (
     NO_LIMIT,
     Advice,
@@ -364,3 +366,47 @@ class SetFMeasure(BinaryMeasure):
 
 
 SetF = SetFMeasure()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SetUtility(BinaryMeasure):
+    """A weighted sum of the counts of relevant and other documents, retrieved and missed."""
+
+    weights: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0)
+    documents: Annotated[int, Option("number of documents in the corpus, for the fourth weight", least=0)] = 0
+    name = "Utility"
+    title = "Set utility"
+    family = "precision"
+    formula = "w1 a + w2 b + w3 c + w4 d"
+    definition = (
+        "w1 a + w2 b + w3 c + w4 d: a relevant and b other documents are retrieved, c relevant and d other documents of the"
+        " corpus are not; a query that the run lacks retrieves none."
+    )
+    source = "trec_eval utility"
+    parity = "trec_eval"
+    advice = Advice(
+        "finding",
+        "a system returns a set, and you know what a hit gains and a false alarm costs: filtering, alerts.",
+        "queries have very different numbers of relevant documents: a few then dominate the mean.",
+    )
+    range = (-math.inf, math.inf)
+    suffix: ClassVar[str | None] = "weights"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weights[3] and not self.documents:
+            fix = "write Utility(weights=(1,-1,0,0.01),documents=1000)"
+            raise UsageError("the fourth weight of Utility needs the number of documents in the corpus", fix=fix)
+
+    def values(self, hits: Hits) -> FloatArray:
+        relevant = relevant_found(hits, self.least)
+        hit_counts = np.bincount(relevant.query_index, minlength=len(hits.queries))
+        missed = relevant.total - hit_counts
+        others = hits.retrieved - hit_counts
+        rest = np.maximum(self.documents - hits.retrieved - missed, 0) if self.weights[3] else np.zeros(len(hit_counts))
+        return np.asarray(
+            sum(weight * count for weight, count in zip(self.weights, (hit_counts, others, missed, rest), strict=True))
+        )
+
+
+Utility = SetUtility()
