@@ -123,9 +123,7 @@ def with_codes(hits: Hits) -> Hits:
 
 
 def _subtopic_grades(
-    judged: JudgedQueries,
-    coded: Mapping[str, Mapping[str, int]],
-    subtopics: Mapping[str, Mapping[str, Mapping[str, int]]],
+    judged: JudgedQueries, coded: Mapping[str, Mapping[str, int]], subtopics: Mapping[str, Mapping[str, Mapping[str, int]]]
 ) -> SubtopicGrades:
     names: list[str] = []
     offsets, starts, sizes = [0], [], []

@@ -68,10 +68,7 @@ def answer_notes(
 
 _FINDINGS = {
     "missing-answers": ("has no answer", "have no answer"),
-    "failed-answers": (
-        "has a failed answer and is left out of the means",
-        "have failed answers and are left out of the means",
-    ),
+    "failed-answers": ("has a failed answer and is left out of the means", "have failed answers and are left out of the means"),
     "abstentions": ("has an abstaining answer", "have abstaining answers"),
     "no-reference": ("has no reference and is left out", "have no reference and are left out"),
     "some-values": (

@@ -42,14 +42,7 @@ class ClaimTask:
         return tuple(range(1, len(self.sources) + 1))
 
     def verdict(
-        self,
-        claim: Claim,
-        verdict: Verdict,
-        judge: str,
-        *,
-        evidence: Evidence = (),
-        score: float | None = None,
-        reason: str = "",
+        self, claim: Claim, verdict: Verdict, judge: str, *, evidence: Evidence = (), score: float | None = None, reason: str = ""
     ) -> ClaimVerdict:
         """A verdict on one claim of the task; `evidence` has the numbers of `numbers`."""
         importance = self.importances[claim.n - 1] if self.importances else None

@@ -215,11 +215,7 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
     tags = len(counts.tags) if len(counts.tags) > 1 else 0
     retrieved = 0 if len(hits.ranks) else int(hits.retrieved.sum())
     return [
-        Note(
-            "nothing-judged",
-            retrieved,
-            f"none of the {retrieved} retrieved documents is judged: do the document ids match?",
-        ),
+        Note("nothing-judged", retrieved, f"none of the {retrieved} retrieved documents is judged: do the document ids match?"),
         Note(
             "scores-look-like-distances",
             counts.backwards if distances else 0,
@@ -246,22 +242,10 @@ def _about_judgements(hits: Hits) -> list[Note]:
     repeats, forms, labels = hits.judged.repeats, hits.alignment_counts.unicode_forms, hits.judged.judge_labels
     return [
         Note("machine-judgements", sum(labels.values()), describe_judges(labels, len(hits.judged.grades)) if labels else ""),
-        Note(
-            "repeated-judgements",
-            repeats,
-            f"{_count_text(repeats, 'repeated judgement', 'repeated judgements')} dropped",
-        ),
-        Note(
-            "converted-grades",
-            converted,
-            describe_converted(converted),
-        ),
+        Note("repeated-judgements", repeats, f"{_count_text(repeats, 'repeated judgement', 'repeated judgements')} dropped"),
+        Note("converted-grades", converted, describe_converted(converted)),
         Note("merged-subtopics", hits.judged.merged, describe_merged(hits.judged.merged)),
-        Note(
-            "conflicting-judgements",
-            conflicts,
-            describe_conflicts(conflicts, hits.judged.on_conflict),
-        ),
+        Note("conflicting-judgements", conflicts, describe_conflicts(conflicts, hits.judged.on_conflict)),
         Note(
             "unicode-form",
             forms,

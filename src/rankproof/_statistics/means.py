@@ -16,12 +16,7 @@ _MAX_WEIGHT_SHARE, _MIN_HILL_INDEX = 0.10, 1.5
 
 
 def draw_means(
-    values: FloatArray,
-    weights: FloatArray | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
-    *,
-    further: float = 0.0,
+    values: FloatArray, weights: FloatArray | None = None, draws: int = DRAWS, seed: int = 0, *, further: float = 0.0
 ) -> FloatArray:
     """Draws of the true means of systems, a row each: multivariate t around the observed means.
 

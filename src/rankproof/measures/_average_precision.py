@@ -29,11 +29,7 @@ class AveragePrecision(SummedMeasure, BinaryCutoffMeasure):
     )
     source = "trec_eval map, map_cut"
     parity = "trec_eval"
-    aliases = (
-        "map",
-        "average_precision",
-        "map_cut",
-    )
+    aliases = ("map", "average_precision", "map_cut")
     advice = Advice(
         "ordering",
         "all relevant documents matter and grades do not: collections with deep judgements.",

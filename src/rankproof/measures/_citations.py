@@ -188,11 +188,7 @@ class CitationRecall(_CitationMeasure):
         f" cite counts 0.{CITATION_MARKS} judge='overlap': mean share of each sentence's content words in its cited passages."
     )
     source = _SOURCE
-    advice = Advice(
-        "answering",
-        "an answer should cite everything that supports it.",
-        "one good source is enough.",
-    )
+    advice = Advice("answering", "an answer should cite everything that supports it.", "one good source is enough.")
     tables: ClassVar[tuple[ClaimTable, ...]] = ("answer-cited",)
 
     def of_documents(self, cited: frozenset[str], relevant: frozenset[str]) -> float:

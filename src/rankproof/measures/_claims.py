@@ -248,11 +248,7 @@ class ClaimRecall(_AgainstReference):
         f" missing; no value if the question has no answer.{_BY_WORDS}the recall {_OF_WORDS}"
     )
     source = "Ru et al. 2024 (RAGChecker); an empty denominator has no value"
-    advice = Advice(
-        "answering",
-        "an answer must be complete.",
-        "references are longer than a good answer.",
-    )
+    advice = Advice("answering", "an answer must be complete.", "references are longer than a good answer.")
     tables: ClassVar[tuple[ClaimTable, ...]] = ("reference-answer",)
     own_table = "reference-answer"
 

@@ -40,9 +40,7 @@ class NumberOfQueries(CountMeasure):
     parity = "trec_eval"
     aliases = ("num_q",)
     advice = Advice(
-        "checking",
-        "you compare two tables: their means must be over the same number of queries.",
-        "you want to measure quality.",
+        "checking", "you compare two tables: their means must be over the same number of queries.", "you want to measure quality."
     )
 
     def values(self, hits: Hits) -> FloatArray:
@@ -61,11 +59,7 @@ class NumberRelevant(CountMeasure, BinaryMeasure):
     source = "trec_eval num_rel"
     parity = "trec_eval"
     aliases = ("num_rel",)
-    advice = Advice(
-        "checking",
-        "you check that the judgements are the ones you expect.",
-        "you want to measure quality.",
-    )
+    advice = Advice("checking", "you check that the judgements are the ones you expect.", "you want to measure quality.")
 
     def values(self, hits: Hits) -> FloatArray:
         return relevant_counts(hits.judged, self.least).astype(np.float64)
@@ -130,11 +124,7 @@ class NumberRetrieved(CountMeasure):
     source = "trec_eval num_ret"
     parity = "trec_eval"
     aliases = ("num_ret",)
-    advice = Advice(
-        "checking",
-        "a system may have returned fewer documents than requested.",
-        "you want to measure quality.",
-    )
+    advice = Advice("checking", "a system may have returned fewer documents than requested.", "you want to measure quality.")
 
     def values(self, hits: Hits) -> FloatArray:
         return hits.retrieved.astype(np.float64)

@@ -338,11 +338,7 @@ class SubtopicRecall(BinaryCutoffMeasure, SubtopicMeasure):
     )
     source = "Zhai, Cohen and Lafferty 2003; ndeval strec"
     aliases = ("strec",)
-    advice = Advice(
-        "finding",
-        "every aspect of a query should be found at least once.",
-        "the order matters: use alpha_nDCG.",
-    )
+    advice = Advice("finding", "every aspect of a query should be found at least once.", "the order matters: use alpha_nDCG.")
     needs = "StRecall@10"
 
     def gain(self, pairs: SubtopicsFound, relevant: RelevantSubtopics) -> FloatArray:

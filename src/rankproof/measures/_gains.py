@@ -98,10 +98,7 @@ class NormalisedGain(SummedMeasure, CutoffMeasure):
     )
     source = "Järvelin and Kekäläinen 2002; trec_eval ndcg, ndcg_cut; 'exp': Burges 2005"
     parity = "trec_eval"
-    aliases = (
-        "ndcg_cut",
-        "ndcg_burges",
-    )
+    aliases = ("ndcg_cut", "ndcg_burges")
     alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {"ndcg_burges": {"gain": "exp"}}
     advice = Advice(
         "ordering",
@@ -330,9 +327,7 @@ class IdealDiscountedGain(Measure):
     parity = "trec_eval"
     aliases = ("ideal_dcg",)
     advice = Advice(
-        "checking",
-        "you want to know what nDCG divides by.",
-        "you want to measure quality: it depends on the judgements alone.",
+        "checking", "you want to know what nDCG divides by.", "you want to measure quality: it depends on the judgements alone."
     )
     range = (0.0, math.inf)
     kind = "count"

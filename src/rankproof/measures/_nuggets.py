@@ -144,11 +144,7 @@ class AbstainRecall(AnswerStateMeasure):
     title = "Unanswerable questions abstained from"
     definition = f"Over the questions that have no answer: 1 if the system abstains, else 0.{ABSTAINING_ANSWER}"
     source = "recall of abstention, as for no-answer questions in Rajpurkar et al. 2018 (SQuAD 2.0)"
-    advice = Advice(
-        "answering",
-        "a made-up answer is worse than none.",
-        "every question has an answer: there is then no value.",
-    )
+    advice = Advice("answering", "a made-up answer is worse than none.", "every question has an answer: there is then no value.")
 
     def outcome(self, case: AnswerCase) -> Outcome:
         if case.answerable is None:

@@ -107,10 +107,7 @@ def from_function(
         raise UsageError(f"{for_message(repr(function))} is not a function", fix="pass a function that takes two lists of grades")
     called = getattr(function, "__name__", "") if name is None else name
     if not isinstance(called, str) or not _NAME.fullmatch(called):
-        raise UsageError(
-            "the function has no valid name",
-            fix='pass a name of letters, digits, _ and -, like name="first_hit"',
-        )
+        raise UsageError("the function has no valid name", fix='pass a name of letters, digits, _ and -, like name="first_hit"')
     low, high = range
     if not low < high or math.isnan(low) or math.isnan(high):
         raise UsageError(f"range {range} is not an interval", fix="pass the lowest and the highest value, like (0, 1)")

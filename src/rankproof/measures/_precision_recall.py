@@ -13,15 +13,7 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
 from rankproof._registry import Option
 from rankproof.errors import UsageError
-from rankproof.measures._base import (
-    NO_LIMIT,
-    Advice,
-    BinaryCutoffMeasure,
-    BinaryMeasure,
-    Measure,
-    RandomRanking,
-    SummedMeasure,
-)
+from rankproof.measures._base import NO_LIMIT, Advice, BinaryCutoffMeasure, BinaryMeasure, Measure, RandomRanking, SummedMeasure
 from rankproof.measures._relevant import RelevantFound, SumParts, equal_parts, ratio, relevant_found
 
 
@@ -221,10 +213,7 @@ class SuccessAt(SummedMeasure, BinaryCutoffMeasure):
     definition = "1 if any of the top k documents is relevant, else 0."
     source = "trec_eval success"
     parity = "trec_eval"
-    aliases = (
-        "hit_rate",
-        "hit",
-    )
+    aliases = ("hit_rate", "hit")
     advice = Advice(
         "finding",
         "one good document is enough, above all if each query has one known target. Success@1 looks only at the first document.",
@@ -268,10 +257,7 @@ class SetPrecision(SummedMeasure, BinaryMeasure):
     )
     source = "trec_eval set_P, set_relative_P"
     parity = "trec_eval"
-    aliases = (
-        "set_P",
-        "set_relative_P",
-    )
+    aliases = ("set_P", "set_relative_P")
     alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {"set_relative_P": {"relative": True}}
     advice = Advice(
         "finding",

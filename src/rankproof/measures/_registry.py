@@ -43,11 +43,7 @@ MEASURES: Registry[Measure] = Registry(
 )
 """Measures of rankings, and all measures of installed packages."""
 
-TEXT_MEASURES: Registry[StringMeasure] = Registry(
-    "text measure",
-    "",
-    (*_of("_counts", "relstring", "runid"),),
-)
+TEXT_MEASURES: Registry[StringMeasure] = Registry("text measure", "", (*_of("_counts", "relstring", "runid"),))
 """Measures whose value is a text; `eval` shows them, and nothing else uses them."""
 
 ANSWER_MEASURES: Registry[AnswerMeasure] = Registry(
@@ -113,37 +109,22 @@ FAMILIES: dict[FamilyName, Family] = {
         "They count relevant documents in the top k, or in all that was retrieved. The order within these does not matter.",
     ),
     "first-relevant": Family(
-        "First relevant document",
-        "They model a user who stops at the first document that answers the question.",
+        "First relevant document", "They model a user who stops at the first document that answers the question."
     ),
     "average-precision": Family(
         "Average precision",
         "They average the precision at every relevant document: every relevant document counts, those at the top most.",
     ),
-    "gain": Family(
-        "Gain",
-        "They add up the gains of documents, which follow from their grades, and discount them by rank.",
-    ),
+    "gain": Family("Gain", "They add up the gains of documents, which follow from their grades, and discount them by rank."),
     "user-models": Family(
-        "User models",
-        "They model how far a user reads: each rank has a weight, the probability that the user gets there.",
+        "User models", "They model how far a user reads: each rank has a weight, the probability that the user gets there."
     ),
-    "diversity": Family(
-        "Diversity",
-        "They need judgements for subtopics and reward rankings that cover many subtopics early.",
-    ),
+    "diversity": Family("Diversity", "They need judgements for subtopics and reward rankings that cover many subtopics early."),
     "preferences": Family(
-        "Preferences and pairs",
-        "They compare pairs of documents, whole rankings, or the judgements of several groups of people.",
+        "Preferences and pairs", "They compare pairs of documents, whole rankings, or the judgements of several groups of people."
     ),
-    "judgements": Family(
-        "Judgements and counts",
-        "They are for incomplete judgements, or describe the judgements and runs.",
-    ),
-    "answers": Family(
-        "Answers",
-        "They compare an answer with reference answers, or check whether the system answers at all.",
-    ),
+    "judgements": Family("Judgements and counts", "They are for incomplete judgements, or describe the judgements and runs."),
+    "answers": Family("Answers", "They compare an answer with reference answers, or check whether the system answers at all."),
     "claims": Family(
         "Claims, contexts and citations",
         "They check the claims of an answer, the contexts behind them, its citations, and the facts that it should state.",

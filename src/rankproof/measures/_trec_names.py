@@ -23,10 +23,7 @@ AMBIGUOUS_NAMES: dict[str, tuple[str, str]] = {
         "answer_correctness mixes claims and cosine in ragas",
         "write ClaimF1 for the claims, or Similarity(model='minilm') for the cosine",
     ),
-    "factual_correctness": (
-        "factual_correctness has a recall of its own in ragas",
-        "write ClaimF1, ClaimP or ClaimR",
-    ),
+    "factual_correctness": ("factual_correctness has a recall of its own in ragas", "write ClaimF1, ClaimP or ClaimR"),
     "hole": ("hole counts documents that are judged for no query", "write Unjudged@10 for those not judged for this query"),
 }
 """Names that mean something else in another tool, with what to write."""

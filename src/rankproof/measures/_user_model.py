@@ -35,11 +35,7 @@ class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
     definition = "1 / rank of the first relevant document, 0 if there is none (in the top k)."
     source = "trec_eval recip_rank"
     parity = "trec_eval"
-    aliases = (
-        "recip_rank",
-        "reciprocal_rank",
-        "mrr",
-    )
+    aliases = ("recip_rank", "reciprocal_rank", "mrr")
     advice = Advice(
         "ordering",
         "users want one good document and then stop: known-item search, questions, navigation.",
