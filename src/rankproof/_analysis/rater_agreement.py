@@ -9,14 +9,17 @@ from itertools import combinations
 from typing import get_args
 
 from rankproof._results.judgements import merged_grade
-from rankproof._statistics.agreement import Agreement, RatedItem, kappa, same_grade
-from rankproof._statistics.several_raters import (
+from rankproof._statistics.agreement import (
+    Agreement,
     GradeCounts,
     Level,
+    RatedItem,
     count_grades,
     fleiss_kappa,
+    kappa,
     krippendorff_alpha,
     randolph_kappa,
+    same_grade,
 )
 from rankproof.errors import UsageError
 
