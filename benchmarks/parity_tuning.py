@@ -19,7 +19,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.inputs import prepare_judgements
 from rankproof._evaluation.options import EvaluateOptions
-from rankproof._evaluation.ties import value_range
+from rankproof._evaluation.value_ranges import value_range
 from rankproof._fusion.method import method_named
 from rankproof._tune.runs import FusionObjective
 from rankproof._tune.space import Settings

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rankproof._analysis.inputs import AnalysisInput, check_judged
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.repeats import runs_of_systems
+from rankproof._evaluation.result import runs_of_systems
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 

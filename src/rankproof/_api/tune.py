@@ -98,7 +98,7 @@ def tune_runs(
 ) -> Tuning:
     """Tunes the fusion of runs, with judgements and runs in any form."""
     from rankproof._tune.runs import RUN, FusionObjective
-    from rankproof._tune.toml import TUNED
+    from rankproof._tune.tables import TUNED
 
     _refuse_unused(options)
     coercion = Coercion(options.files.columns, options.files.grade_map, options.files.on_conflict)
@@ -159,7 +159,7 @@ def _runs_toml(
 ) -> str:
     """The default and the tuned fusion of the run files, and the files themselves."""
     from rankproof._experiment.experiment import Experiment
-    from rankproof._tune.toml import TUNED, tuned_toml
+    from rankproof._tune.tables import TUNED, tuned_toml
     from rankproof.stages._fuse import Fuse
     from rankproof.stages._run_file import RunFile
 
@@ -196,7 +196,7 @@ def tune_system(
     """Tunes a system of an experiment."""
     from rankproof._experiment.run import RunOptions
     from rankproof._tune.systems import SystemObjective
-    from rankproof._tune.toml import TUNED, tuned_toml
+    from rankproof._tune.tables import TUNED, tuned_toml
 
     tuned = chosen_system(experiment, system, vary)
     objective = SystemObjective(experiment, tuned, measure, options or RunOptions())

@@ -14,9 +14,8 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.claims import ClaimUnit, ClaimVerdict, Nugget
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.answer_notes import answer_notes, claim_notes
-from rankproof._evaluation.claim_judges import JudgeOf
+from rankproof._evaluation.claim_judges import JudgeOf, OverlapJudge
 from rankproof._evaluation.claim_verdicts import VerdictSource, known_verdicts, label_of, unit_of
-from rankproof._evaluation.overlap_judge import OverlapJudge
 from rankproof._evaluation.result import FAILED_ANSWER, MeasureResult, Result, SystemResult
 from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message

@@ -20,8 +20,7 @@ from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike, as_datase
 from rankproof._evaluation.inputs import EvaluationInput, align, prepare_judgements
 from rankproof._evaluation.notes import evaluation_notes
 from rankproof._evaluation.options import Compat, EvaluateOptions, WeightsLike, make_evaluate_options
-from rankproof._evaluation.repeats import joined_repeats
-from rankproof._evaluation.result import MeasureResult, Result, SystemResult, with_inputs
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult, joined_repeats, with_inputs
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures
@@ -167,7 +166,7 @@ def _with_tie_notes(systems: Sequence[SystemResult], hits: Sequence[Hits]) -> Se
     tied = [hit.alignment_counts.tied for hit in hits]
     if not any(tied):
         return systems
-    from rankproof._evaluation.ties import tie_notes, tie_ranges
+    from rankproof._evaluation.value_ranges import tie_notes, tie_ranges
 
     ranges = [tie_ranges(hit, system.measures) for hit, system in zip(hits, systems, strict=True)]
     noted = zip(systems, tie_notes(ranges, tied), strict=True)

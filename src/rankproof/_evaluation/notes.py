@@ -151,7 +151,7 @@ def _deciding_first(measures: Mapping[str, MeasureResult], options: EvaluateOpti
 
 def _few_judged(hits: Hits, measures: Mapping[str, MeasureResult], options: EvaluateOptions) -> Note:
     """Whether few of the top documents are judged, and bounds of the measure that decides, else of the first that has some."""
-    from rankproof._evaluation.unjudged import own_bounds, unjudged_mask
+    from rankproof._evaluation.value_ranges import own_bounds, unjudged_mask
 
     seen = np.minimum(hits.retrieved, _JUDGED_DEPTH)
     unjudged = np.concatenate([unjudged_mask(block, _JUDGED_DEPTH).sum(axis=1) for block in hits.blocks])

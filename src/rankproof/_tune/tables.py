@@ -1,12 +1,18 @@
-"""The tables and sentences of a tuning."""
+"""The tables and sentences of a tuning, and the tuned system as an experiment file."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import pluralise
+from rankproof._experiment.config_write import experiment_toml
+from rankproof._experiment.experiment import Experiment
 from rankproof._statistics.intervals import MIN_DIFFERENT
 from rankproof._tune.space import Settings, Value, settings_text, value_text
 from rankproof._tune.tuning import TunedResult, TuningBaseline
+from rankproof.stages._base import Stage
 
 FEW_QUERIES = 50
 _SHOWN_TRIALS = 10
@@ -181,3 +187,24 @@ def _trials_table(result: TunedResult) -> Table:
 def _cell(settings: Settings, key: str) -> str:
     value = dict(settings).get(key)
     return "" if value is None else value_text(value)
+
+
+TUNED = "tuned"
+
+
+def tuned_toml(experiment: Experiment, systems: Mapping[str, Stage], result: TunedResult) -> str:
+    """The experiment with these systems; comments say how the settings were chosen and what they gain."""
+    first = next(iter(systems))
+    changed = replace(experiment, systems=systems, baseline=first, costs={}, measures=None)
+    return f"{_comment(result)}{experiment_toml(changed)}"
+
+
+def _comment(result: TunedResult) -> str:
+    plan = result.plan
+    lines = [
+        verdict(result),
+        f"Chosen by {result.measure} on {len(result.queries)} queries: {plan.search} search, {len(result.trials)} trials.",
+        f"The gain is by nested cross-validation: {plan.folds} folds, {plan.repeats} repeats, seed {plan.seed}.",
+        f"On these queries `rankproof run` shows the naive gain; its optimism is {result.optimism:+.4f}.",
+    ]
+    return "".join(f"# {line}\n" for line in lines)

@@ -11,8 +11,19 @@ import numpy as np
 from rankproof._data.arrays import FloatArray
 from rankproof._data.validation import checked_integer
 from rankproof._statistics.means import weighted_mean
-from rankproof._tune.folds import FOLDS, REPEATS, HeldOut, HeldOutGain, check_enough_queries, cross_validate, held_out_gain
-from rankproof._tune.search import SEARCHES, Objective, SearchName, Trials
+from rankproof._tune.search import (
+    FOLDS,
+    REPEATS,
+    SEARCHES,
+    HeldOut,
+    HeldOutGain,
+    Objective,
+    SearchName,
+    Trials,
+    check_enough_queries,
+    cross_validate,
+    held_out_gain,
+)
 from rankproof._tune.space import ParameterFamily, Settings, Space
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerMeasure
