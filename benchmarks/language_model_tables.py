@@ -11,7 +11,7 @@ from rankproof._data.dataset import Dataset
 from rankproof._judge.agreement import RatedPair, both_graded, confusion_counts, rated_pairs
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import Judge, JudgeContext
-from rankproof._judge.rubric import QueryDocPair
+from rankproof._judge.pairs import QueryDocPair
 from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.client import ReplyParseError
 from rankproof._llm.parsing import yes_no_score

@@ -19,7 +19,7 @@ from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.judgements import load_dataset
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._judge.judges import Judge, KeywordOverlapJudge, LLMJudge
-from rankproof._judge.rubric import pool_pairs
+from rankproof._judge.pairs import pool_pairs
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
 from rankproof._results.experiment_result import ExperimentResult

@@ -15,8 +15,7 @@ import numpy as np
 from rankproof._data.arrays import FloatArray
 from rankproof._data.text import pluralise
 from rankproof._statistics.intervals import mean_interval
-from rankproof._tokenizer_lab.comparison import ALPHA, Difference, ValueMatrix, compute_differences
-from rankproof._tokenizer_lab.conclusion import interval_text
+from rankproof._tokenizer_lab.comparison import ALPHA, Difference, ValueMatrix, compute_differences, interval_text
 from rankproof._tokenizer_lab.measured import widen_interval
 from rankproof.errors import InputError
 

@@ -39,8 +39,7 @@ from rankproof._tokenizer_lab.splits import OWN_LANGUAGE, find_other_split_queri
 from rankproof._tokenizer_lab.systems import trained_system
 from rankproof._tokenizer_lab.train import plan_steps, train
 from rankproof._tokenizer_lab.training_config import TrainingConfig
-from rankproof._tokenizer_lab.training_data import TrainingData
-from rankproof._tokenizer_lab.training_data_file import cached_training_data
+from rankproof._tokenizer_lab.training_data import TrainingData, cached_training_data
 from rankproof.models._trained.checkpoint import Prompts, save_checkpoint
 from rankproof.stores._memory import Memory
 

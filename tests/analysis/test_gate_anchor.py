@@ -34,9 +34,9 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def command(files: Path, verb: str, found: int, *options: str) -> int:
-    target = ["-o", str(files / "b.json")] if verb == "save-baseline" else ["--baseline", str(files / "b.json")]
-    return main([verb, str(files / "qrels.txt"), str(files / f"{found}.run"), "-m", "RR", *target, *options])
+def command(files: Path, option: str, found: int, *options: str) -> int:
+    target = [option, str(files / "b.json")]
+    return main(["gate", str(files / "qrels.txt"), str(files / f"{found}.run"), "-m", "RR", *target, *options])
 
 
 def stored(files: Path) -> dict[str, list[object]]:
@@ -46,30 +46,30 @@ def stored(files: Path) -> dict[str, list[object]]:
 
 def test_a_baseline_that_is_saved_again_keeps_the_first_one(files: Path) -> None:
     for found in (150, 147, 145):
-        assert command(files, "save-baseline", found) == 0
+        assert command(files, "--save", found) == 0
     assert stored(files) == {"anchor": [0.75], "alarm": []}
-    assert command(files, "save-baseline", 145, "--accept-loss") == 0
+    assert command(files, "--save", 145, "--accept-loss") == 0
     assert stored(files) == {"anchor": [], "alarm": []}
 
 
 def test_a_slow_loss_raises_an_alarm_that_lasts_until_it_is_made_good(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for found in (150, 145):
-        assert command(files, "save-baseline", found) == 0
-    assert command(files, "gate", 142) == 3
+        assert command(files, "--save", found) == 0
+    assert command(files, "--baseline", 142) == 3
     assert "RR is 4.0 pp below the first baseline (0.7500 to 0.7100, n = 200): an alarm" in capsys.readouterr().out
     assert stored(files)["alarm"] == [{"system": "150", "measure": "RR"}]
-    assert command(files, "gate", 147) == 3
+    assert command(files, "--baseline", 147) == 3
     assert "is still 1.5 pp below the first baseline" in capsys.readouterr().out
-    assert command(files, "gate", 149) == 0
+    assert command(files, "--baseline", 149) == 0
     assert stored(files)["alarm"] == []
 
 
 def test_a_loss_without_an_alarm_is_not_called_no_loss(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for found in (150, 149):
-        assert command(files, "save-baseline", found) == 0
-    command(files, "gate", 147)
+        assert command(files, "--save", found) == 0
+    command(files, "--baseline", 147)
     assert "RR is 1.5 pp below the first baseline (0.7500 to 0.7350, n = 200): no alarm." in capsys.readouterr().out
-    command(files, "gate", 150)
+    command(files, "--baseline", 150)
     assert "RR is not below the first baseline." in capsys.readouterr().out
 
 
@@ -106,17 +106,17 @@ def test_an_unsure_check_neither_raises_nor_ends_an_alarm(files: Path, alarm: tu
 
 def test_an_accepted_loss_ends_the_alarm(files: Path) -> None:
     for found in (150, 145):
-        assert command(files, "save-baseline", found) == 0
-    assert command(files, "gate", 142) == 3
-    assert command(files, "gate", 145, "--accept-loss") == 0
+        assert command(files, "--save", found) == 0
+    assert command(files, "--baseline", 142) == 3
+    assert command(files, "--baseline", 145, "--accept-loss") == 0
     assert stored(files) == {"anchor": [], "alarm": []}
 
 
 def test_a_loss_is_accepted_only_if_the_gate_could_be_checked(files: Path) -> None:
     for found in (150, 145):
-        assert command(files, "save-baseline", found) == 0
-    assert command(files, "gate", 145, "--accept-loss", "--primary", "AP") == 2
-    assert command(files, "gate", 145, "--accept-loss", "--rel", "2") == 2
+        assert command(files, "--save", found) == 0
+    assert command(files, "--baseline", 145, "--accept-loss", "--primary", "AP") == 2
+    assert command(files, "--baseline", 145, "--accept-loss", "--rel", "2") == 2
     with pytest.raises(UsageError):
         rp.gate(QRELS, run_of(145), baseline=files / "b.json", primary="AP", accept_loss=True)
     assert stored(files)["anchor"] == [0.75]
@@ -133,14 +133,14 @@ def test_a_gate_that_may_replace_its_baseline_saves_an_alarm(files: Path) -> Non
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_baseline_that_cannot_be_written_gets_a_note(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for found in (150, 145):
-        assert command(files, "save-baseline", found) == 0
+        assert command(files, "--save", found) == 0
     files.chmod(0o500)
-    assert command(files, "gate", 142) == 3
+    assert command(files, "--baseline", 142) == 3
     assert "the next gate does not know of this alarm" in capsys.readouterr().err
 
 
 def test_a_saved_baseline_says_which_drop_it_detects(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(files, "save-baseline", 150) == 0
+    assert command(files, "--save", 150) == 0
     shown = " ".join(capsys.readouterr().err.split())
     assert "the gate detects a drop of 8.6 pp in RR of 150 with 80% chance if a change moves each query as much" in shown
 
@@ -177,8 +177,8 @@ def test_more_labels_of_the_first_baseline_reach_its_anchor_and_labels_of_anothe
 
 
 def test_another_dataset_starts_with_a_first_baseline_of_its_own(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(files, "save-baseline", 150) == 0
+    assert command(files, "--save", 150) == 0
     (files / "qrels.txt").write_text("".join(f"{query} 0 x 1\n" for query in QRELS))
-    assert command(files, "save-baseline", 145) == 0
+    assert command(files, "--save", 145) == 0
     assert stored(files)["anchor"] == []
     assert "this is the first baseline of its data" in " ".join(capsys.readouterr().err.split())

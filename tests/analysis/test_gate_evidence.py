@@ -163,7 +163,7 @@ def test_the_command_reads_that_judgements_are_complete(tmp_path: Path, monkeypa
     for name, run in (("old", OLD), ("new", NEW)):
         rows = (f"{one} Q0 {doc} {at} {-at} s\n" for one, docs in run.items() for at, doc in enumerate(docs, start=1))
         Path(f"{name}.run").write_text("".join(rows))
-    assert main(["save-baseline", "qrels", "old.run", "-m", "nDCG@5", "-o", "base.json", "--quiet"]) == 0
+    assert main(["gate", "qrels", "old.run", "-m", "nDCG@5", "--save", "base.json", "--quiet"]) == 0
     assert main(["gate", "qrels", "new.run", "--baseline", "base.json"]) == 0
     assert main(["gate", "qrels", "new.run", "--baseline", "base.json", "--judgements", "complete"]) == 3
 

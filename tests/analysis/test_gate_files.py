@@ -86,11 +86,11 @@ def test_a_baseline_says_what_it_is() -> None:
     [
         ("", "not JSON"),
         ("[]", "the document is not an object"),
-        ("{}", "this is not a baseline; pass a file that `rankproof save-baseline` wrote"),
+        ("{}", "this is not a baseline; pass a file that gate(save=FILE) wrote"),
         ('{"format": "rankproof-results"}', "this is not a baseline"),
         (
             '{"format": "rankproof-baseline", "schema": 1}',
-            "the file has format version 1, this version of rankproof reads 6; run rankproof save-baseline again",
+            "the file has format version 1, this version of rankproof reads 6; save it again with gate(save=FILE)",
         ),
         (
             '{"format": "rankproof-baseline", "schema": 6}',
@@ -205,10 +205,10 @@ def test_the_function_saves_the_baseline_of_the_command(tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in ("qrels.json", "bm25.json", "command.json", "python.json")]
     for path, content in zip(paths, (qrels, run), strict=False):
         Path(path).write_text(json.dumps(content))
-    assert main(["save-baseline", paths[0], paths[1], "-o", paths[2], "--quiet"]) == 0
+    assert main(["gate", paths[0], paths[1], "--save", paths[2], "--quiet"]) == 0
     found = rp.gate(paths[0], {"bm25": paths[1]}, save=paths[3])
     assert found.passed
-    assert any(note.endswith("python.json: saved bm25 with nDCG@10, RR@10, R@100") for note in found.notes)
+    assert any(note.endswith("python.json: saved bm25 with nDCG@10, RR@10, R@100 on 40 queries") for note in found.notes)
     one, other = (json.loads(Path(path).read_text()) for path in paths[2:])
     assert {**one, "made": ""} == {**other, "made": ""}
     assert rp.gate(paths[0], {"bm25": paths[1]}, baseline=paths[3], save=paths[2]).passed

@@ -209,21 +209,21 @@ def test_differences_fall_and_their_counts_are_all_queries() -> None:
     assert sum(gaps.counts) == len(gaps.queries) == 25
     values = {system.name: system.measures["nDCG@10"].per_query for system in inputs.result.systems}
     for query, size in zip(gaps.queries, gaps.sizes.tolist(), strict=True):
-        assert size == pytest.approx(values[gaps.one][query] - values[gaps.other][query], abs=1e-12)
-    assert (gaps.one, gaps.other) == (inputs.systems[0], inputs.systems[2])
+        assert size == pytest.approx(values[gaps.system][query] - values[gaps.other][query], abs=1e-12)
+    assert (gaps.system, gaps.other) == (inputs.systems[0], inputs.systems[2])
 
 
 def test_the_best_system_is_compared_with_the_one_it_builds_on() -> None:
     inputs = wide_input(3, 25)
     gaps = query_differences(inputs, "nDCG@10", PlotSettings())
-    system_run = next(system_run for system_run in inputs.system_runs if system_run.name == gaps.one)
+    system_run = next(system_run for system_run in inputs.system_runs if system_run.name == gaps.system)
     best = max(inputs.result.means.items(), key=lambda item: item[1]["nDCG@10"])
-    assert (gaps.one, gaps.other) == (best[0], system_run.builds_on)
+    assert (gaps.system, gaps.other) == (best[0], system_run.builds_on)
 
 
 def test_a_best_system_that_builds_on_no_other_is_compared_with_the_baseline() -> None:
     inputs = wide_input(3, 25)
-    one = query_differences(inputs, "nDCG@10", PlotSettings()).one
+    one = query_differences(inputs, "nDCG@10", PlotSettings()).system
     inputs = replace(inputs, system_runs=tuple(replace(run, builds_on=None) for run in inputs.system_runs))
     first, *others = (name for name in inputs.systems if name != one)
     assert query_differences(inputs, "nDCG@10", PlotSettings()).other == first

@@ -90,7 +90,13 @@ def test_a_file_that_cannot_be_written_there_is_wrong_usage(capsys: pytest.Captu
     assert "cannot be written" in error
 
 
-@pytest.mark.parametrize("argv", [[], ["--help"], ["-h"], *([verb, "--help"] for verb in COMMANDS.names())])
+@pytest.mark.parametrize("argv", [[], ["--help"], ["-h"]])
+def test_the_first_page_has_commands_to_try(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
+    assert main(argv) == 0
+    assert "\ntry:\n  rankproof run" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("argv", [[verb, "--help"] for verb in COMMANDS.names()])
 def test_every_help_page_has_examples_and_exit_codes(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
     assert main(argv) == 0
     page = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""`rankproof save-baseline` and `rankproof gate` from end to end: exit codes, files, and refusals."""
+"""`rankproof gate` and its --save from end to end: exit codes, files, and refusals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def saved_results(path: Path, *, worse: bool = False, name: str = "s") -> str:
 @pytest.fixture
 def baseline(tmp_path: Path) -> str:
     path = str(tmp_path / "baseline.json")
-    assert main(["save-baseline", saved_results(tmp_path / "blessed"), "-o", path, "-m", "RR@10", "--quiet"]) == 0
+    assert main(["gate", saved_results(tmp_path / "blessed"), "--save", path, "-m", "RR@10", "--quiet"]) == 0
     return path
 
 
@@ -99,7 +99,7 @@ def test_runs_that_lack_queries_fail(tmp_path: Path, capsys: pytest.CaptureFixtu
     old.write_text("".join(f"q{at} Q0 d1 1 1 t\n" for at in range(9)))
     new.write_text("".join(f"q{at} Q0 d1 1 1 t\n" for at in range(8)))
     baseline = str(tmp_path / "b.json")
-    assert main(["save-baseline", str(qrels), str(old), "-o", baseline, "-m", "RR"]) == 0
+    assert main(["gate", str(qrels), str(old), "--save", baseline, "-m", "RR"]) == 0
     assert "b.json: saved old with RR on 9 queries" in capsys.readouterr().err
     assert main(["gate", str(qrels), str(new), "--baseline", baseline]) == 3
     assert "new: 1 of 9 queries of the baseline are missing or not answered: q8." in capsys.readouterr().out
@@ -110,7 +110,7 @@ def test_run_files_and_the_results_folder_of_the_same_judgements_gate_each_other
     folder = saved_results(tmp_path / "results")
     files, baseline = [f"{folder}/qrels.tsv", f"{folder}/runs/s.trec.gz", "--rel", "2"], str(tmp_path / "b.json")
     for one, other in (([folder], files), (files, [folder])):
-        assert main(["save-baseline", *one, "-o", baseline, "-m", "RR@10", "--quiet"]) == 0
+        assert main(["gate", *one, "--save", baseline, "-m", "RR@10", "--quiet"]) == 0
         assert main(["gate", *other, "--baseline", baseline, "--quiet"]) == 0
 
 
@@ -118,7 +118,7 @@ def test_a_gate_of_too_few_queries_is_unsure_and_warns_also_where_it_is_quiet(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, baseline = save_results(small_results(["s"]), tmp_path / "results"), str(tmp_path / "b.json")
-    assert main(["save-baseline", folder, "-o", baseline, "-m", "RR@10", "--quiet"]) == 0
+    assert main(["gate", folder, "--save", baseline, "-m", "RR@10", "--quiet"]) == 0
     assert main(["gate", folder, "--baseline", baseline, "--quiet"]) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("The gate is unsure: 1 of 2 checks is unsure")
@@ -128,23 +128,31 @@ def test_a_gate_of_too_few_queries_is_unsure_and_warns_also_where_it_is_quiet(
 
 def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = save_results(small_results(), tmp_path / "results")
-    assert main(["save-baseline", folder, "-o", "-", "--system", "dense"]) == 0
+    assert main(["gate", folder, "--save", "-", "--system", "dense"]) == 0
     assert [system["name"] for system in json.loads(capsys.readouterr().out)["systems"]] == ["dense"]
-    assert main(["save-baseline", folder, "-o", "-", "--system", "sparse"]) == 2
+    assert main(["gate", folder, "--save", "-", "--system", "sparse"]) == 2
     assert "no system is called sparse; choose from: bm25, dense, hybrid, late" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["save-baseline", "{folder}"], "no output file; specify one: -o baseline.json"),
-        (["save-baseline", "-o", "b"], "no input files; specify"),
-        (["gate", "{folder}"], "no requirement; specify a baseline (--baseline) or a bound (--threshold)"),
+        (["gate", "{folder}", "--save", ""], "the output has no name; specify a file, or use - for standard output"),
+        (
+            ["gate", "{folder}", "--save", "-", "--baseline", "{baseline}"],
+            "standard output holds the table; specify a file for --junit, --comment and --save",
+        ),
+        (
+            ["gate", "{folder}", "--save", "b.json", "--junit", "b.xml"],
+            "--junit is for checks, and nothing is checked; specify --baseline or --threshold, or leave it out",
+        ),
+        (["gate", "--save", "b"], "no input files; specify"),
+        (["gate", "{folder}"], "no requirement; specify a baseline (--baseline), a bound (--threshold), or a file to save"),
         (["gate", "{folder}", "--threshold", "RR>=1", "--by", "category"], "--by needs a baseline; specify it with --baseline"),
         (["gate", "{folder}", "--max-drop", "RR=0.02"], "--max-drop needs a baseline; specify it with --baseline"),
         (
             ["gate", "{folder}", "--baseline", "nowhere"],
-            "nowhere: file not found; save one: rankproof save-baseline … -o nowhere",
+            "nowhere: file not found; save one: rankproof gate … --save nowhere",
         ),
         (["gate", "{folder}", "--baseline", "{folder}/result.json"], "{folder}/result.json: this is not a baseline; pass a file"),
         (
@@ -186,7 +194,7 @@ def test_wrong_input_ends_with_2_and_says_what_to_do(
 
 def test_a_baseline_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, baseline: str) -> None:
     before = Path(baseline).read_bytes()
-    assert main(["save-baseline", str(tmp_path / "nowhere"), "-o", baseline]) == 2
+    assert main(["gate", str(tmp_path / "nowhere"), "--save", baseline]) == 2
     assert Path(baseline).read_bytes() == before
 
 
@@ -196,7 +204,7 @@ def test_systems_without_document_texts_fail_on_the_sample(tmp_path: Path, capsy
         found = run_experiment(Experiment({"bm25": BM25(fields=fields)}, measures=measures), RunOptions(cache=None))
         save_results(found, tmp_path / name)
     baseline = str(tmp_path / "baseline.json")
-    assert main(["save-baseline", str(tmp_path / "whole"), "-o", baseline]) == 0
+    assert main(["gate", str(tmp_path / "whole"), "--save", baseline]) == 0
     assert main(["gate", str(tmp_path / "whole"), "--baseline", baseline, "--by", "category"]) == 0
     assert main(["gate", str(tmp_path / "titles"), "--baseline", baseline, "-m", "nDCG@10", "--by", "category"]) == 3
     assert "bm25: nDCG@10 fell from 0.6126 to 0.4937" in capsys.readouterr().out
@@ -220,7 +228,7 @@ def test_a_weighted_baseline_stores_weighted_values_and_the_gate_says_so(
 ) -> None:
     *files, weights = weighted
     saved = str(tmp_path / "b.json")
-    assert main(["save-baseline", *files, "-m", "RR@10", "--weights", weights, "-o", saved]) == 0
+    assert main(["gate", *files, "-m", "RR@10", "--weights", weights, "--save", saved]) == 0
     assert WORTH in capsys.readouterr().err
     assert json.loads(Path(saved).read_text())["systems"][0]["measures"]["RR@10"]["value"] == pytest.approx(0.1)
     assert main(["gate", *files, "--weights", weights, "--baseline", saved]) == 0
@@ -234,8 +242,8 @@ def test_weighted_and_unweighted_values_are_not_compared(
     other = tmp_path / "other.txt"
     other.write_text("".join(f"{query} {1 + at}\n" for at, query in enumerate(QUERIES)))
     plain, heavy = str(tmp_path / "plain.json"), str(tmp_path / "heavy.json")
-    assert main(["save-baseline", *files, "-m", "RR@10", "-o", plain]) == 0
-    assert main(["save-baseline", *files, "-m", "RR@10", "--weights", weights, "-o", heavy]) == 0
+    assert main(["gate", *files, "-m", "RR@10", "--save", plain]) == 0
+    assert main(["gate", *files, "-m", "RR@10", "--weights", weights, "--save", heavy]) == 0
     fix = "use the same --weights FILE for both"
     for options, what in (
         (["--baseline", plain, "--weights", weights], "was saved without weights of queries, this run has weights; "),
@@ -257,10 +265,10 @@ def test_the_weights_of_a_dataset_are_noted_and_not_mixed(
     queries = folder / "queries.jsonl"
     queries.write_text("".join(json.dumps(row) + "\n" for row in rows))
     plain, heavy = str(tmp_path / "plain.json"), str(tmp_path / "heavy.json")
-    assert main(["save-baseline", *files, "-m", "RR@10", "-o", plain]) == 0
+    assert main(["gate", *files, "-m", "RR@10", "--save", plain]) == 0
     assert main(["gate", *files, "--dataset", str(folder), "--baseline", plain]) == 2
     assert "queries.jsonl of a weighted dataset is such a file" in " ".join(capsys.readouterr().err.split())
-    assert main(["save-baseline", *files, "-m", "RR@10", "--weights", str(queries), "-o", heavy]) == 0
+    assert main(["gate", *files, "-m", "RR@10", "--weights", str(queries), "--save", heavy]) == 0
     capsys.readouterr()
     assert main(["gate", *files, "--dataset", str(folder), "--baseline", heavy]) == 0
     assert WORTH in capsys.readouterr().err
@@ -272,11 +280,11 @@ def test_a_missing_baseline_says_how_to_save_one(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rep.jsonl").touch()
     assert main(["gate", *weighted[:2], "--baseline", "nofile.json"]) == 2
-    error = "nofile.json: file not found; save one: rankproof save-baseline … -o nofile.json"
+    error = "nofile.json: file not found; save one: rankproof gate … --save nofile.json"
     assert " ".join(capsys.readouterr().err.split()) == error
     (tmp_path / "nofiles.json").touch()
     assert main(["gate", *weighted[:2], "--baseline", "nofile.json"]) == 2
-    assert "is it nofiles.json? Otherwise save one: rankproof save-baseline" in " ".join(capsys.readouterr().err.split())
+    assert "is it nofiles.json? Otherwise save one: rankproof gate … --save" in " ".join(capsys.readouterr().err.split())
     with pytest.raises(InputError, match=r'Otherwise save one: rankproof\.gate\(…, save="nofile\.json"\)'):
         rp.gate(*weighted[:2], baseline="nofile.json")
 
@@ -284,3 +292,16 @@ def test_a_missing_baseline_says_how_to_save_one(
 def test_a_gate_that_only_saves_a_baseline_says_so(weighted: list[str], tmp_path: Path) -> None:
     gate = rp.gate(*weighted[:2], save=tmp_path / "b.json")
     assert str(gate).startswith("The baseline was saved; nothing was checked\n")
+
+
+def test_the_next_baseline_is_saved_only_if_the_gate_passes(
+    weighted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files, saved = weighted[:2], tmp_path / "b.json"
+    assert main(["gate", *files, "-m", "RR@10", "--save", str(saved)]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["gate", *files, "--baseline", str(saved), "--save", str(tmp_path / "next.json")]) == 0
+    assert "next.json: saved a with RR@10 on 40 queries" in " ".join(capsys.readouterr().err.split())
+    assert main(["gate", *files, "--threshold", "RR@10>=0.9", "--save", str(tmp_path / "no.json")]) == 3
+    assert "no.json was not written, because the gate failed" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "no.json").exists()

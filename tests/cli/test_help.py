@@ -8,10 +8,11 @@ import shlex
 
 import pytest
 
-from rankproof._cli.completion import CommandWords, all_commands
-from rankproof._cli.main import _EXAMPLES, main
+from rankproof._cli.commands.completion import CommandWords, all_commands
+from rankproof._cli.commands.help import _HEAD
+from rankproof._cli.main import main
 from rankproof._cli.parser import fitted_page
-from rankproof._cli.registry import COMMANDS, command_named, parser_of
+from rankproof._cli.registry import COMMANDS, GROUPS, command_named, parser_of
 
 SHELL = re.compile(r"\s(?:&&|\||>)\s|^source <\(|\)$")
 
@@ -42,8 +43,8 @@ def test_every_example_of_a_verb_is_accepted_by_its_parser(verb: str) -> None:
 
 
 def test_the_examples_of_the_first_page_are_accepted() -> None:
-    examples = commands(_EXAMPLES)
-    assert len(examples) >= 8
+    examples = commands(_HEAD.partition("\n\ntry")[2])
+    assert [command[0] for command in examples] == ["run", "compare", "answers"]
     for command in examples:
         parsed(command)
 
@@ -52,9 +53,32 @@ def test_the_examples_of_the_first_page_are_accepted() -> None:
 def test_a_help_page_has_usage_summary_options_examples_and_exit_codes(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "--help"]) == 0
     page = capsys.readouterr().out
-    parts = [f"usage: rankproof {verb}", "options:", "examples:", "exit codes:"]
+    parts = [f"usage: rankproof {verb}", "examples:", "options:", "exit codes:"]
     assert [page.find(part) for part in parts] == sorted(page.find(part) for part in parts)
     assert -1 not in [page.find(part) for part in parts]
+
+
+def test_the_first_page_fits_a_screen_and_names_every_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["--help"]) == 0
+    page = capsys.readouterr().out
+    assert page.count("\n") <= 45
+    groups = re.findall(r"^([A-Z][a-z]+)  +[a-z]", page, re.MULTILINE)
+    assert groups == [*GROUPS]
+    assert all(re.search(rf"\b{command}\b", page) for command in COMMANDS)
+
+
+def test_a_help_page_begins_with_three_examples_and_the_whole_page_has_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gate", "--help"]) == 0
+    brief = capsys.readouterr().out
+    assert main(["gate", "--help-all"]) == 0
+    whole = capsys.readouterr().out
+    assert len(commands(brief[brief.index("examples:") :])) == 3
+    assert len(commands(whole[whole.index("examples:") :])) == len(commands(command_named("gate").examples)) > 3
+    assert "rankproof gate --help-all shows all options and examples" in brief
+    assert "shows all options" not in whole
 
 
 @pytest.mark.parametrize("verb", all_commands(), ids=lambda verb: verb.name)
@@ -98,9 +122,9 @@ def test_help_on_an_unknown_verb_suggests_the_nearest(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("shell", "line"),
     [
-        ("bash", r'        help\) COMPREPLY=\(\$\(compgen -W "run import .* help" -- "\$cur"\)\) ;;'),
-        ("zsh", r"                '\*:value:\(run import .* help\)' ;;"),
-        ("fish", r'complete -c rankproof -n "__fish_seen_subcommand_from help" -a \'run import .* help\' -d .*'),
+        ("bash", r'        help\) COMPREPLY=\(\$\(compgen -W "run compare .* help" -- "\$cur"\)\) ;;'),
+        ("zsh", r"                '\*:value:\(run compare .* help\)' ;;"),
+        ("fish", r'complete -c rankproof -n "__fish_seen_subcommand_from help" -a \'run compare .* help\' -d .*'),
     ],
 )
 def test_the_completion_of_help_offers_every_verb(shell: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:

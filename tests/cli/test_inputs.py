@@ -24,7 +24,6 @@ RUN = {query: {"d1": float(at % 3), "d2": 1.0, "d3": 0.5} for at, query in enume
 VERBS: dict[str, list[str]] = {
     "audit": [],
     "baselines": [],
-    "save-baseline": [],
     "compare": [],
     "diagnose": [],
     "doctor": [],

@@ -85,7 +85,7 @@ def test_a_comparison_by_other_measures_keeps_the_reading(folder: Path) -> None:
 
 
 def test_a_baseline_of_one_reading_is_not_used_for_the_other(folder: Path) -> None:
-    assert main(["save-baseline", "judged", "-o", "base.json"]) == 0
+    assert main(["gate", "judged", "--save", "base.json"]) == 0
     gate = ["--baseline", "base.json", "--max-drop", "nDCG@10=0.1"]
     assert main(["gate", "judged", *gate]) == 0
     assert main(["gate", "whole", *gate]) == 2

@@ -461,7 +461,7 @@ def test_a_measure_without_a_judge_has_the_judge_of_the_results_in_every_command
     out, _ = shown("gate", one, "--threshold", "Faithfulness>=0.1", capsys=capsys)
     assert full in out
     shown("gate", one, "--threshold", "Faithfulness(judge='overlap')>=0.1", capsys=capsys)
-    shown("save-baseline", one, "-m", "Faithfulness", "-o", baseline, capsys=capsys)
+    shown("gate", one, "-m", "Faithfulness", "--save", baseline, capsys=capsys)
     required = ["--baseline", baseline, "--primary", "Faithfulness", "--max-drop", "Faithfulness=0.1"]
     assert full in shown("gate", one, *required, capsys=capsys)[0]
     for command in (
@@ -545,7 +545,7 @@ def test_the_gate_fails_if_a_question_of_the_baseline_has_no_value(tmp_path: Pat
         log = written(tmp_path / name / "a.jsonl", found)
         shown("answers", log, "-m", "Faithfulness", "-o", tmp_path / name / "out", capsys=capsys)
     old, new, none = (tmp_path / name / "out" for name in ("old", "new", "none"))
-    _, notes = shown("save-baseline", old, "-m", "Faithfulness", "-o", tmp_path / "baseline.json", capsys=capsys)
+    _, notes = shown("gate", old, "-m", "Faithfulness", "--save", tmp_path / "baseline.json", capsys=capsys)
     assert "no results" not in notes
     shown("gate", old, "--baseline", tmp_path / "baseline.json", capsys=capsys)
     out, _ = shown("gate", new, "--baseline", tmp_path / "baseline.json", capsys=capsys, code=3)
@@ -561,7 +561,7 @@ def test_a_baseline_of_answers_alone_has_their_measures_and_the_first_is_primary
     old, saved, named = tmp_path / "old", tmp_path / "b.json", "ClaimF1(judge='overlap'), Faithfulness(judge='overlap')"
     log = written(tmp_path / "a.jsonl", rows)
     shown("answers", log, "-m", "ClaimF1,Faithfulness", "-o", old, capsys=capsys)
-    _, notes = shown("save-baseline", old, "-o", saved, capsys=capsys)
+    _, notes = shown("gate", old, "--save", saved, capsys=capsys)
     assert f"saved a with {named} on 12 queries" in " ".join(notes.split())
     shown("gate", old, "--baseline", saved, capsys=capsys)
     worse = written(tmp_path / "worse.jsonl", [{**one, "answer": "Nothing of the kind is known."} for one in rows])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._cli.completion import CommandArgument, CommandWords, all_commands, bash, fish, zsh
+from rankproof._cli.commands.completion import CommandArgument, CommandWords, all_commands, bash, fish, zsh
 from rankproof._cli.main import main
 from rankproof._cli.progress import ReadProgress
 from rankproof._cli.registry import COMMANDS

@@ -18,7 +18,7 @@ from rankproof._analysis.doctor.check import all_checks, clean_example, doctor_c
 from rankproof._analysis.doctor.doctor import run_checks
 from rankproof._analysis.explain.score import explain_score
 from rankproof._analysis.inputs import input_from_results
-from rankproof._cli.completion import all_commands
+from rankproof._cli.commands.completion import all_commands
 from rankproof._cli.main import main
 from rankproof._data.run import RunRow
 from rankproof._data.table import Table
@@ -321,7 +321,7 @@ def test_a_verb_of_another_package_runs_and_is_listed(
     assert main(["zz-hello", "world"]) == 0
     assert capsys.readouterr().out == "hello world\n"
     assert main(["--help"]) == 0
-    assert re.search(r"^  zz-hello +greet$", capsys.readouterr().out, re.MULTILINE)
+    assert re.search(r"^Installed +zz-hello +greet$", capsys.readouterr().out, re.MULTILINE)
     assert main(["zz-hello", "--help"]) == 0
     assert "usage: rankproof zz-hello NAME\n\nGreet.\n" in capsys.readouterr().out
     assert main(["completion", "bash"]) == 0

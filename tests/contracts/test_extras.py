@@ -260,7 +260,7 @@ def test_the_light_commands_need_no_extra(results: Path, tmp_path: Path) -> None
             ["segments", *files],
             ["diagnose", kept],
             ["baselines", *files],
-            ["save-baseline", *files, "-o", "baseline.json"],
+            ["gate", *files, "--save", "baseline.json"],
             ["gate", *files, "--baseline", "baseline.json"],
             ["report", kept, "-o", "report.html"],
             ["measures"],

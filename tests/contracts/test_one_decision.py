@@ -155,7 +155,7 @@ def test_compare_prints_the_decision_of_python(folder: Folder, capsys: pytest.Ca
 def test_the_gate_has_the_decision_of_python(folder: Folder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = str(tmp_path / "baseline.json")
     measures = ",".join(folder.comparison.measures)
-    assert main(["save-baseline", str(folder.path), "-o", saved, "-m", measures, "--quiet"]) == 0
+    assert main(["gate", str(folder.path), "--save", saved, "-m", measures, "--quiet"]) == 0
     decision = json.loads(printed(capsys, "gate", str(folder.path), "--baseline", saved, "--format", "json"))["tables"][0]
     assert decision["facts"]["decision"] == plain(folder.comparison.decision.to_dict())
 
@@ -168,7 +168,7 @@ def test_the_gate_has_the_risk_of_the_decision_between_two_systems(
         return
     saved, pair = str(tmp_path / "baseline.json"), pairs[-1]
     common = ["-m", folder.comparison.primary, "--quiet"]
-    assert main(["save-baseline", str(folder.path), "-o", saved, "--system", pair.other, *common]) == 0
+    assert main(["gate", str(folder.path), "--save", saved, "--system", pair.other, *common]) == 0
     out = printed(capsys, "gate", str(folder.path), "--baseline", saved, "--system", pair.system, "--format", "json")
     (check,) = [each for each in json.loads(out)["tables"][0]["facts"]["checks"] if each["kind"] == "drop"]
     change = check["change"]

@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
     for name, doc in (("good", "d"), ("bad", "x")):
         rows = "".join(f"q{at} Q0 {doc if at < 30 else 'd'}{at} 1 1.0 {name}\n" for at in range(40))
         (tmp_path / f"{name}.run").write_text(rows, "utf-8")
-    save = ["save-baseline", "qrels.txt", "good.run", "-o", "baseline.json", "-m", "nDCG@10"]
+    save = ["gate", "qrels.txt", "good.run", "--save", "baseline.json", "-m", "nDCG@10"]
     subprocess.run([sys.executable, "-m", "rankproof", *save], cwd=tmp_path, check=True, capture_output=True)
     (tmp_path / "test_search.py").write_text(TESTS, "utf-8")
     return tmp_path

@@ -400,7 +400,7 @@ NO_BLOCKS = {
         (
             *("models._token_batch:TEXTS_PER_CALL", "models._token_batch:_TEXTS_PER_TASK", "models._wordllama:_TEXTS_PER_TASK"),
             *("models._trained.encoder:_TOKENS_PER_BATCH", "models._transformers:_TOKENS_PER_BATCH"),
-            *("_judge.claims.embedding:_TASKS_PER_BLOCK", "models._trained.shape:ATTENTION_BLOCK", "_tokenizer_lab.train:_BLOCK"),
+            *("models._trained.shape:ATTENTION_BLOCK", "_tokenizer_lab.train:_BLOCK"),
         ),
         "needs the weights of a model; the tests of models compare batches",
     ),

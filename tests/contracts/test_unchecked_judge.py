@@ -71,7 +71,7 @@ def test_a_gate_on_an_unchecked_judge_is_unsure_or_fails_by_that_judge(
 ) -> None:
     saved = {system: str(tmp_path / f"{system}.json") for system in SKILLS}
     for system, path in saved.items():
-        assert main(["save-baseline", str(folder), "--system", system, "-m", "nDCG@10", "-o", path]) == 0
+        assert main(["gate", str(folder), "--system", system, "-m", "nDCG@10", "--save", path]) == 0
     text = printed(capsys, "gate", str(folder), "--system", "dense", "--baseline", saved["bm25"])
     assert "The gate is unsure (judge not checked): 1 of 2 checks is unsure" in text
     check({"unsure": text}, 1)

@@ -15,7 +15,7 @@ from rankproof._data.claims import checkable_claims, claims_of
 from rankproof._data.text import without_markup
 from rankproof._data.wording.languages import LANGUAGES
 from rankproof._data.wording.remarks import Remark, declines_to_answer, text_units, thinking_spans, without_opening
-from rankproof._judge.claims.pieces import claim_text
+from rankproof._judge.claims.base import claim_text
 from support.examples import examples
 
 LINES = Path(__file__).parent / "answer_lines.tsv"

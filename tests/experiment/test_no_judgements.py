@@ -84,13 +84,14 @@ def test_every_format_shows_a_run_without_judgements(
 
 
 @pytest.mark.parametrize(
-    "verb", ["compare", "audit", "diagnose", "segments", "baselines", "explain", "save-baseline", "export", "doctor", "plot"]
+    "verb", ["compare", "audit", "diagnose", "segments", "baselines", "explain", "gate", "export", "doctor", "plot"]
 )
 def test_an_analysis_that_needs_judgements_says_how_to_get_them(
     verb: str, raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_results(run_experiment(Experiment(SYSTEMS, raw), RunOptions(cache=None)), tmp_path / "out")
-    output = ["-o", str(tmp_path / "file.svg")] if verb in ("plot", "save-baseline") else []
+    option = {"plot": "-o", "gate": "--save"}.get(verb)
+    output = [] if option is None else [option, str(tmp_path / "file.svg")]
     assert main([verb, str(tmp_path / "out"), *output]) == 2
     said = capsys.readouterr().err
     assert "the results of experiment have no judgements; grade the rankings: `rankproof judge RESULTS --model NAME`" in said

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.corpus import Corpus, Document
-from rankproof._generate.draft import REJECT_REASONS, QueryDraft, RejectReason, SourceDocument
 from rankproof._generate.filters import (
     DUPLICATE_SIMILARITY,
     MAX_COPIED_SHARE,
@@ -19,6 +18,7 @@ from rankproof._generate.filters import (
     is_title,
     reject_reason,
 )
+from rankproof._generate.generated_queries import REJECT_REASONS, QueryDraft, RejectReason, SourceDocument
 
 TEXT = "Boil strawberries with sugar and lemon until drops wrinkle on a cold plate; pectin then holds the jam for 30 days."
 CORPUS = Corpus([Document("jam", TEXT, "How to set jam"), Document("bread", "Flour and water", "Bread")])

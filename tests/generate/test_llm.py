@@ -12,12 +12,11 @@ from rankproof._data.answers import references_from_queries
 from rankproof._data.corpus import Corpus, Document
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof._formats.texts import read_queries
-from rankproof._generate.draft import TASKS, TWO_DOCUMENT_CATEGORIES, KeptQuery
 from rankproof._generate.filters import TermStatistics
-from rankproof._generate.generate import GeneratedQueries
-from rankproof._generate.generators import LLMGenerator
+from rankproof._generate.generate import GenerationPipeline
+from rankproof._generate.generated_queries import TWO_DOCUMENT_CATEGORIES, GeneratedQueries, KeptQuery
+from rankproof._generate.generators import TASKS, LLMGenerator
 from rankproof._generate.output import write_generated
-from rankproof._generate.pipeline import GenerationPipeline
 from rankproof._io.open import open_source
 from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Budget, BudgetError

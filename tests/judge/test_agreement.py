@@ -17,7 +17,7 @@ from rankproof._judge.agreement import (
     confusion_table,
     rated_pairs,
 )
-from rankproof._judge.rubric import QueryDocPair
+from rankproof._judge.pairs import QueryDocPair
 from rankproof._statistics.agreement import kappa, same_grade
 from rankproof.errors import UsageError
 

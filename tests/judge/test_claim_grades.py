@@ -11,7 +11,7 @@ from rankproof._judge.claims.llm import LLMClaimJudge, LLMClaimSettings
 from rankproof._judge.claims.prompts import RELEVANCE_GRADES
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
-from rankproof._judge.rubric import QueryDocPair
+from rankproof._judge.pairs import QueryDocPair
 from rankproof._llm.session import LLMSession
 from rankproof.models._api.errors import ModelRequestError
 from rankproof.models._chat.base import ChatRequest

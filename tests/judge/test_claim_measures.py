@@ -6,8 +6,8 @@ import pytest
 
 from rankproof._data.claims import ClaimVerdict, checkable_claims, claims_of, whole_claim
 from rankproof._evaluation.claim_judges import ClaimTask
+from rankproof._judge.claims.base import claim_text
 from rankproof._judge.claims.logprob import LogprobJudge, LogprobSettings
-from rankproof._judge.claims.pieces import claim_text
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
 from rankproof.measures._answers import AnswerCase

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rankproof._judge.agreement import Thresholds
-from rankproof._judge.judge import corrected_table
-from rankproof._judge.rubric import QueryDocPair
+from rankproof._judge.agreement import Thresholds, corrected_table
+from rankproof._judge.pairs import QueryDocPair
 
 
 def test_few_pairs_and_pairs_that_the_judge_failed_on_are_noted() -> None:

@@ -12,7 +12,7 @@ from rankproof._data.qrels import GRADES
 from rankproof._io.retry import RetryPolicy
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, KeywordOverlapJudge, LLMJudge
-from rankproof._judge.rubric import PairGrade, QueryDocPair, sum_counts
+from rankproof._judge.pairs import PairGrade, QueryDocPair, sum_counts
 from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession

@@ -12,10 +12,9 @@ from rankproof._data.ordering import ReadOptions
 from rankproof._data.run import Run
 from rankproof._formats.read import read_qrels
 from rankproof._judge.agreement import Thresholds
-from rankproof._judge.judge import estimate_judging, judge_pairs, judging_tables
+from rankproof._judge.judge import JudgeReport, estimate_judging, judge_pairs, judging_tables
 from rankproof._judge.judges import JudgeContext, LLMJudge
-from rankproof._judge.report import JudgeReport
-from rankproof._judge.rubric import QueryDocPair, judged_pairs, merge_pools, pool_pairs, read_pairs, sample_pairs, unjudged_pairs
+from rankproof._judge.pairs import QueryDocPair, judged_pairs, merge_pools, pool_pairs, read_pairs, sample_pairs, unjudged_pairs
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError, InputError, UsageError
 from rankproof.models._chat.base import ChatRequest

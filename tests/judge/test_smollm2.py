@@ -10,7 +10,7 @@ from rankproof._data.dataset import Queries, Query
 from rankproof._judge.claims.registry import judge_of
 from rankproof._judge.judge import judge_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
-from rankproof._judge.rubric import QueryDocPair
+from rankproof._judge.pairs import QueryDocPair
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.llama_cpp import Llama

@@ -14,12 +14,12 @@ from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import GRADES
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
-from rankproof._generate.draft import FailedDocument, QueryDraft, SourceDocument
 from rankproof._generate.filters import TermStatistics
+from rankproof._generate.generated_queries import FailedDocument, QueryDraft, SourceDocument
 from rankproof._generate.generators import LLMGenerator
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
-from rankproof._judge.rubric import QueryDocPair, pool_pairs
+from rankproof._judge.pairs import QueryDocPair, pool_pairs
 from rankproof._llm.parsing import yes_no_score
 from rankproof._llm.session import LLMSession
 from rankproof._results.experiment_result import ExperimentResult, SystemRun

@@ -11,7 +11,7 @@ from tools.public_names import updated_init
 
 import rankproof.measures
 from rankproof import evaluate
-from rankproof._cli.completion import all_commands
+from rankproof._cli.commands.completion import all_commands
 from rankproof._cli.main import main
 from rankproof._registry import Component, lazy_names
 from rankproof.errors import ExternalError, UsageError

@@ -244,7 +244,7 @@ def test_a_table_without_rows_explains_no_columns() -> None:
 
 
 def test_a_difference_shown_as_zero_has_no_sign() -> None:
-    one = ReportContext(made_results()).one
+    one = ReportContext(made_results()).measured
     assert [signed_difference(each, one) for each in (-1e-6, 1e-6, 0.01, -0.01)] == ["0.00 pp", "0.00 pp", "+1.00 pp", "-1.00 pp"]
 
 

@@ -114,7 +114,7 @@ def test_a_system_whose_every_answer_failed_has_no_mean_anywhere(tmp_path: Path,
 
 
 def test_a_failed_answer_is_a_missing_query_for_the_gate(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["save-baseline", str(saved), "-m", "EM", "-o", str(tmp_path / "base.json")]) == 0
+    assert main(["gate", str(saved), "-m", "EM", "--save", str(tmp_path / "base.json")]) == 0
     results = answering_results()
     worse = Answers({**(results.system_runs[1].answers or {}), "q1": Answer("", state="failed")})
     system_runs = (results.system_runs[0], replace(results.system_runs[1], answers=worse))

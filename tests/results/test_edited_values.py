@@ -24,8 +24,7 @@ from support.small_results import small_results
 
 Steps = tuple[str | int, ...]
 OPTIONS: dict[str, list[str]] = {
-    "gate": ["--threshold", "RR@10>=0"],
-    "save-baseline": ["-o", "base.json"],
+    "gate": ["--threshold", "RR@10>=0", "--save", "base.json"],
     "report": ["-o", "page.html"],
     "plot": ["-o", "plots"],
     "export": ["-o", "out.csv"],

@@ -26,8 +26,8 @@ import numpy as np
 from rankproof._data.claims import ClaimTable, ClaimVerdict
 from rankproof._data.dataset import Queries, Query
 from rankproof._experiment.stage_output import call_count_notes
-from rankproof._generate.draft import FailedDocument, SourceDocument
 from rankproof._generate.filters import TermStatistics
+from rankproof._generate.generated_queries import FailedDocument, SourceDocument
 from rankproof._generate.generators import LLMGenerator
 from rankproof._judge.claims.llm import LLMClaimJudge, LLMClaimSettings
 from rankproof._judge.claims.logprob import LogprobJudge
@@ -35,7 +35,7 @@ from rankproof._judge.claims.nuggets import NuggetDrafter, NuggetSettings, Nugge
 from rankproof._judge.claims.registry import judge_of
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
-from rankproof._judge.rubric import QueryDocPair, sum_counts
+from rankproof._judge.pairs import QueryDocPair, sum_counts
 from rankproof._llm.call_counts import COUNT_NAMES, CallTotals
 from rankproof._llm.client import ReplyParseError
 from rankproof._llm.session import LLMSession

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankproof._tokenizer_lab.comparison import difference, pairwise_differences
-from rankproof._tokenizer_lab.conclusion import conclusions
+from rankproof._tokenizer_lab.comparison import conclusions, difference, pairwise_differences
 from rankproof._tokenizer_lab.measured import is_conclusive, system_notes
 from rankproof._tokenizer_lab.tables import comparison_tables
 from support.tokenizer_comparisons import comparison_of, entry_of, wide_comparison

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._tokenizer_lab.conclusion import conclusions
+from rankproof._tokenizer_lab.comparison import conclusions
 from rankproof._tokenizer_lab.files import comparison_csv, comparison_json, queries_csv, save_comparison
 from rankproof._tokenizer_lab.measured import COLUMN_NAMES
 from rankproof.errors import UsageError

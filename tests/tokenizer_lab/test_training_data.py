@@ -27,15 +27,18 @@ from rankproof._tokenizer_lab.splits import (
     training_split,
 )
 from rankproof._tokenizer_lab.training_data import (
+    DATA_FILE,
     TrainingData,
     TrainingDataConfig,
     build_training_data,
+    cached_training_data,
     crop_text,
     excluded_queries,
     hard_negatives,
     is_unspaced,
+    read_training_data,
+    write_training_data,
 )
-from rankproof._tokenizer_lab.training_data_file import DATA_FILE, cached_training_data, read_training_data, write_training_data
 from rankproof.errors import InputError, UsageError
 from support.shared_data import collection
 from support.small_datasets import small_dataset

@@ -39,8 +39,7 @@ OVER_RESULTS: Mapping[str, Sequence[str]] = {
     "diagnose": ["RESULTS"],
     "baselines": ["RESULTS"],
     "answers": ["RESULTS"],
-    "gate": ["RESULTS", "--baseline", "baseline.json"],
-    "save-baseline": ["RESULTS", "-o", "out.json"],
+    "gate": ["RESULTS", "--baseline", "baseline.json", "--save", "out.json"],
     "report": ["RESULTS", "-o", "out.html"],
     "plot": ["RESULTS", "-o", "out.svg", "--kind", "bars"],
     "export": ["RESULTS", "-o", "out.csv"],
@@ -162,7 +161,7 @@ def make_home(home: Path) -> None:
         (home / name).write_text(text, encoding="utf-8")
     with redirect_stdout(StringIO()):
         assert main(["run", str(home / "experiment.toml"), "-o", str(home / "good"), "--quiet"]) == 0
-        assert main(["save-baseline", str(home / "good"), "-o", str(home / "baseline.json"), "--system", "bm25"]) == 0
+        assert main(["gate", str(home / "good"), "--save", str(home / "baseline.json"), "--system", "bm25"]) == 0
 
 
 def _copy(good: Path, target: Path) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.doctor.check import all_checks
-from rankproof._cli.registry import verb_lines
+from rankproof._cli.registry import command_lines
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._importers.table import NAMES, OPTIONS
@@ -41,7 +41,7 @@ def checks() -> str:
 
 def commands() -> str:
     """Every command."""
-    return table(("command", "to"), ((f"`rankproof {name}`", summary) for name, summary in verb_lines().items()))
+    return table(("command", "to"), ((f"`rankproof {name}`", summary) for name, summary in command_lines().items()))
 
 
 def plots() -> str:

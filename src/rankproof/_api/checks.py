@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from rankproof._analysis.doctor.check import DoctorInput, doctor_input_from_analysis, doctor_input_from_dataset
-from rankproof._analysis.gate.anchor import power_notes, with_alarms, with_anchor
-from rankproof._analysis.gate.baseline import Baseline, make_baseline, read_baseline
+from rankproof._analysis.gate.anchor import next_baseline, not_saved
+from rankproof._analysis.gate.baseline import Baseline, baseline_json, make_baseline, read_baseline
 from rankproof._analysis.gate.gate import evaluated_measures, recorded_gate
 from rankproof._analysis.gate.result import GateResult
 from rankproof._analysis.gate.rules import GateOptions, Unsure
@@ -24,6 +24,7 @@ from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.inputs import read_judgements
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions
+from rankproof._io.files import write_blocks
 from rankproof._results.experiment_result import Completeness, LabelsBy
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
@@ -112,7 +113,7 @@ def gate(
 ) -> GateResult:
     """Whether the systems are shown to be as good as the baseline: passed, failed, or unsure.
 
-    `baseline` is a file that `save` or `rankproof save-baseline` wrote, results as for `data`, or runs on the same judgements.
+    `baseline` is a file that `save` or `rankproof gate --save` wrote, results as for `data`, or runs on the same judgements.
     `save` is the file to write as the next baseline, if the gate passes; without a measure, baseline or threshold it has nDCG@10,
     RR@10 and R@100, or the measures of the answers if only they were measured. `thresholds` are bounds such as "nDCG@10>=0.45",
     `max_drops` the largest drop of a measure. `primary` is the measure whose significant drop fails, by default that of the
@@ -129,7 +130,7 @@ def gate(
     >>> qrels = {f"q{at}": {"d1": 1} for at in range(40)}
     >>> run = {query: {"d1": 0.9} for query in qrels}
     >>> rp.gate(qrels, run, save="baseline.json").notes[0]
-    'baseline.json: saved run with nDCG@10, RR@10, R@100'
+    'baseline.json: saved run with nDCG@10, RR@10, R@100 on 40 queries'
     >>> rp.gate(qrels, run, baseline="baseline.json").outcome
     'passed'
     """
@@ -173,31 +174,20 @@ def gate(
         accept_loss=accept_loss,
         log=None if log is None else path_text(log, "log"),
     )
-    kept = () if target is None else tuple(_save_baseline(inputs, target, names, gated, accept_loss=accept_loss))
+    kept = () if target is None else tuple(_saved_notes(inputs, target, names, gated, accept_loss=accept_loss))
     return replace(gated, notes=(*value_notes(inputs.result.systems), *gated.notes, *kept))
 
 
-def _save_baseline(
+def _saved_notes(
     inputs: AnalysisInput, path: str, systems: Sequence[str], gate: GateResult, *, accept_loss: bool
 ) -> Iterator[str]:
     """Writes the values of the systems as a baseline if the gate passed; says what it did."""
-    from rankproof._analysis.gate.baseline import baseline_json
-    from rankproof._io.files import write_blocks
-    from rankproof._results.provenance import utc_now
-    from rankproof._version import __version__
-
     if not gate.passed:
-        why = "failed" if gate.outcome == "failed" else "is unsure"
-        yield f"{for_message(path)} was not written, because the gate {why}"
+        yield not_saved(path, gate)
         return
-    made = make_baseline(inputs, version=__version__, made=utc_now(), systems=systems)
-    baseline, notes = with_anchor(made, path, accept_loss=accept_loss)
-    baseline = with_alarms(baseline, gate.checks)
-    yield from notes
+    baseline, notes = next_baseline(inputs, path, systems, gate.checks, accept_loss=accept_loss)
     write_blocks(path, [baseline_json(baseline).encode()])
-    names = ", ".join(for_message(system.name) for system in baseline.systems)
-    yield f"{for_message(path)}: saved {names} with {', '.join(baseline.measures)}"
-    yield from power_notes(baseline)
+    yield from notes
 
 
 def _baseline(baseline: Any, qrels: QrelsLike | None, measures: MeasuresLike, options: EvaluateArguments) -> Baseline:

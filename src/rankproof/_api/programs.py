@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankproof._experiment.experiment import Experiment
     from rankproof._experiment.run import RunOptions
     from rankproof._judge.judges import Judge
-    from rankproof._judge.rubric import QueryDocPair
+    from rankproof._judge.pairs import QueryDocPair
     from rankproof._llm.budget import Budget
     from rankproof._llm.session import LLMSession
     from rankproof.models._chat.base import ChatModel
@@ -92,10 +92,9 @@ def judge(
     """
     from rankproof._io.open import path_text
     from rankproof._judge.agreement import Thresholds
-    from rankproof._judge.judge import judge_pairs, judging_tables
+    from rankproof._judge.judge import judge_pairs, judging_tables, report_qrels
     from rankproof._judge.judges import JudgeContext
-    from rankproof._judge.report import report_qrels
-    from rankproof._judge.selection import human_grades, select_pairs
+    from rankproof._judge.pairs import human_grades, select_pairs
     from rankproof._results.judgements import with_judgements
 
     output = None if path is None else path_text(path, "path")
@@ -130,7 +129,7 @@ def _pooled_dataset(dataset: Any, runs: RunLike | None, depth: int) -> _Pooled:
 
 
 def _pooled_results(results: ExperimentResult, depth: int) -> _Pooled:
-    from rankproof._judge.selection import results_pools, results_texts
+    from rankproof._judge.pairs import results_pools, results_texts
 
     pools = results_pools(results, depth)
     return _Pooled(pools, results.qrels, results.texts, lambda pairs: results_texts(results, pairs).corpus)
@@ -166,7 +165,7 @@ def qrels_of(qrels: QrelsLike) -> Qrels:
 
 
 def _pools(runs: RunLike, depth: int) -> dict[str, list[QueryDocPair]]:
-    from rankproof._judge.rubric import pool_pairs
+    from rankproof._judge.pairs import pool_pairs
 
     sources = Coercion().runs(runs, lambda: ())
     return {name: pool_pairs(read_source(source, name, EvaluateOptions()), depth) for name, source in sources.items()}
@@ -187,8 +186,8 @@ def generate(
 
     `documents` are a Corpus, a Dataset, {id: text}, or the path of a dataset or JSONL file. `.dataset` of the result can be run.
     """
+    from rankproof._generate.generate import GenerationPipeline
     from rankproof._generate.output import example_table, generated_table
-    from rankproof._generate.pipeline import GenerationPipeline
 
     corpus = corpus_of(documents)
     with open_session(cache, budget) as session:

@@ -56,11 +56,11 @@ def _role(curve: Curve, at: int) -> str:
 
 def _marks(medium: Medium, curve: Curve, at: int) -> list[Mark]:
     spots = list(zip(curve.xs, curve.ys, strict=True))
-    found: list[Mark] = [
+    marks: list[Mark] = [
         ErrorBar((x, span[0]), (x, span[1]), 0.2 * medium.text, f"{series_role(at)} interval")
         for (x, _), span in zip(spots, curve.spans, strict=False)
         if span
     ]
-    found.append(Lines((tuple(spots),), series_role(at)))
+    marks.append(Lines((tuple(spots),), series_role(at)))
     marker, role = series(at).marker, _role(curve, at)
-    return [*found, *(Point(*spots[index], 0.27 * medium.text, role, marker) for index in curve.marked)]
+    return [*marks, *(Point(*spots[index], 0.27 * medium.text, role, marker) for index in curve.marked)]

@@ -36,12 +36,12 @@ def _marks(sizes: Sequence[float]) -> list[Mark]:
     """One area for the gains and one for the losses, which is fast for any number of queries."""
     higher, lower = sum(size > 0 for size in sizes), sum(size < 0 for size in sizes)
     equal = len(sizes) - higher - lower
-    found: list[Mark] = [Lines((((0, 0), (len(sizes), 0)),), "zero")]
+    marks: list[Mark] = [Lines((((0, 0), (len(sizes), 0)),), "zero")]
     if higher:
-        found.append(Area(_outline(sizes[:higher], 0), "gain"))
+        marks.append(Area(_outline(sizes[:higher], 0), "gain"))
     if lower:
-        found.append(Area(_outline(sizes[higher + equal :], higher + equal), "loss"))
-    return [*found, Lines((((higher, 0), (higher + equal, 0)),), "tie")] if equal else found
+        marks.append(Area(_outline(sizes[higher + equal :], higher + equal), "loss"))
+    return [*marks, Lines((((higher, 0), (higher + equal, 0)),), "tie")] if equal else marks
 
 
 def _outline(sizes: Sequence[float], first: int) -> tuple[Spot, ...]:

@@ -78,17 +78,17 @@ def _column_axis(medium: Medium, heat: Heatmap, width: float) -> Axis:
 
 
 def _cells(medium: Medium, heat: Heatmap, grid: Mapping[tuple[int, int], float], room: float) -> list[Mark]:
-    levels, found = heat_levels(grid), list[Mark]()
+    levels, marks = heat_levels(grid), list[Mark]()
     texts, size = _texts(medium, grid, room - 0.4 * medium.text)
     last_row, last_column = len(heat.rows) - 1, len(heat.columns) - 1
     for (row, column), level in levels.items():
-        found.append(Bar((column - 0.5, row - 0.5), (column + 0.5, row + 0.5), "heat", level=level))
+        marks.append(Bar((column - 0.5, row - 0.5), (column + 0.5, row + 0.5), "heat", level=level))
         last = column == last_column if heat.transposed else row == last_row
         role = f"{'on-light' if level >= DARK_TEXT_FROM else 'on-dark'}{' strong' if last else ''}"
-        found.append(Label(column, row, texts[row, column], size, "middle", role))
+        marks.append(Label(column, row, texts[row, column], size, "middle", role))
     edge = last_column - 0.5 if heat.transposed else last_row - 0.5
     ends = ((edge, -0.5), (edge, last_row + 0.5)) if heat.transposed else ((-0.5, edge), (last_column + 0.5, edge))
-    return [*found, Lines((ends,), "gap")]
+    return [*marks, Lines((ends,), "gap")]
 
 
 def _texts(medium: Medium, grid: Mapping[tuple[int, int], float], room: float) -> tuple[dict[tuple[int, int], str], float]:

@@ -100,49 +100,49 @@ def _stage_keys(rows: Sequence[SystemTimes], words: TimeWords) -> list[LegendKey
 
 
 def _share_bar(medium: Medium, row: SystemTimes, y: int, frame: Box) -> list[Mark]:
-    found: list[Mark] = []
+    marks: list[Mark] = []
     start = 0.0
     for part, time in row.parts.items():
         share = time / row.total if row.total > 0 else 0.0
         if share <= 0:
             continue
         tip = f"{row.name}: {part} {shown_time(time)} ms, {share:.1%}"
-        found.append(Bar((start, y - _THICK), (start + share, y + _THICK), f"stage stage-{part}", tip))
+        marks.append(Bar((start, y - _THICK), (start + share, y + _THICK), f"stage stage-{part}", tip))
         if share * frame.width > 2.6 * medium.text:
-            found.append(Label(start + share / 2, y, f"{share:.0%}", medium.small, "middle", f"on-{part}"))
+            marks.append(Label(start + share / 2, y, f"{share:.0%}", medium.small, "middle", f"on-{part}"))
         start += share
-    return found
+    return marks
 
 
 def _stack_panel(medium: Medium, rows: Sequence[SystemTimes], frame: Box, y: Axis, words: TimeWords) -> Panel:
     scale = bar_scale([row.total for row in rows])
-    found: list[Mark] = []
+    marks: list[Mark] = []
     for at, row in enumerate(rows):
         start = 0.0
         for part, time in row.parts.items():
             if time > 0:
-                found.append(Bar((start, at - 0.34), (start + time, at + 0.34), f"stage stage-{part}"))
+                marks.append(Bar((start, at - 0.34), (start + time, at + 0.34), f"stage stage-{part}"))
             start += time
-    found += _limit(words, rows) if words.limit is not None and scale.high > words.limit else []
-    found += _column(medium, [shown_time(row.total) for row in rows], scale)
-    return Panel(frame, value_axis(scale, "mean milliseconds per query", most=5), y, tuple(found))
+    marks += _limit(words, rows) if words.limit is not None and scale.high > words.limit else []
+    marks += _column(medium, [shown_time(row.total) for row in rows], scale)
+    return Panel(frame, value_axis(scale, "mean milliseconds per query", most=5), y, tuple(marks))
 
 
 def _spread_panel(medium: Medium, rows: Sequence[SystemTimes], frame: Box, y: Axis, words: TimeWords, *, column: bool) -> Panel:
     limit = [words.limit] if words.limit is not None else []
     scale = time_scale([*(time for row in rows for time in (row.p50, row.p95)), *limit])
-    found: list[Mark] = _limit(words, rows)
+    marks: list[Mark] = _limit(words, rows)
     for at, row in enumerate(rows):
         tip = f"{row.name}: p50 {shown_time(row.p50)} ms, p95 {shown_time(row.p95)} ms"
-        found.append(Lines((((row.p50, at), (row.p95, at)),), "reach"))
-        found.append(Point(row.p50, at, 0.385 * medium.text, _P50.role, _P50.marker, tip))
-        found.append(Point(row.p95, at, 0.385 * medium.text, _P95.role, _P95.marker, tip))
+        marks.append(Lines((((row.p50, at), (row.p95, at)),), "reach"))
+        marks.append(Point(row.p50, at, 0.385 * medium.text, _P50.role, _P50.marker, tip))
+        marks.append(Point(row.p95, at, 0.385 * medium.text, _P95.role, _P95.marker, tip))
     name = "milliseconds per query"
     if column:
-        found += _column(medium, [_spread_text(row) for row in rows], scale)
+        marks += _column(medium, [_spread_text(row) for row in rows], scale)
         name = "milliseconds per query, p50 / p95"
     most = 5 if medium.narrow or column else 8
-    return Panel(frame, value_axis(scale, name, most=most), y, tuple(found))
+    return Panel(frame, value_axis(scale, name, most=most), y, tuple(marks))
 
 
 def _spread_text(row: SystemTimes) -> str:

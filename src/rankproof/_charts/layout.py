@@ -63,14 +63,14 @@ def key_width(medium: Medium, key: LegendKey) -> float:
 def key_marks(medium: Medium, key: LegendKey, x: float, y: float) -> list[Mark]:
     """The marks of a legend entry at a position of the chart."""
     em, width = medium.text, _sample_width(medium, key)
-    found: list[Mark] = []
+    marks: list[Mark] = []
     if key.line:
-        found.append(Lines((((x, y), (x + width, y)),), key.role))
+        marks.append(Lines((((x, y), (x + width, y)),), key.role))
     elif not key.marker:
-        found.append(Bar((x, y - em / 2), (x + width, y + em / 2), key.role))
+        marks.append(Bar((x, y - em / 2), (x + width, y + em / 2), key.role))
     if key.marker:
-        found.append(Point(x + width / 2, y, 0.3 * em, key.role, key.marker))
-    return [*found, Label(x + width + 0.5 * em, y, key.text, medium.small)]
+        marks.append(Point(x + width / 2, y, 0.3 * em, key.role, key.marker))
+    return [*marks, Label(x + width + 0.5 * em, y, key.text, medium.small)]
 
 
 def _sample_width(medium: Medium, key: LegendKey) -> float:
@@ -80,11 +80,11 @@ def _sample_width(medium: Medium, key: LegendKey) -> float:
 def key_list(medium: Medium, keys: Sequence[LegendKey], title: str, left: float, top: float) -> list[Mark]:
     """The legend as a list under a title."""
     step = 1.45 * medium.text
-    found: list[Mark] = [Label(left, top + step / 2, title, medium.small)] if title else []
+    marks: list[Mark] = [Label(left, top + step / 2, title, medium.small)] if title else []
     first = top + step if title else top
     for at, key in enumerate(keys):
-        found += key_marks(medium, key, left, first + step * (at + 0.5))
-    return found
+        marks += key_marks(medium, key, left, first + step * (at + 0.5))
+    return marks
 
 
 def key_list_size(medium: Medium, keys: Sequence[LegendKey]) -> tuple[float, float]:

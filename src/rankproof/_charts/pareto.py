@@ -82,15 +82,15 @@ def _panel(medium: Medium, systems: Sequence[ParetoPoint], axes: ParetoAxes, fra
     y = value_axis(value_scale([end for system in systems for end in system.ends], axes.within), axes.value, reverse=axes.less)
     marks: list[Mark] = [Lines((((at, y.scale.low), (at, y.scale.high)),), "limit") for at in limit]
     marks += _steps(sorted((system for system in systems if system.front), key=lambda system: system.time))
-    for one in systems:
-        if one.interval:
-            marks.append(ErrorBar((one.time, one.interval[0]), (one.time, one.interval[1]), 0.3 * medium.text))
-        marks.append(Point(one.time, one.value, 0.385 * medium.text, _role(one), tip=one.tip))
+    for point in systems:
+        if point.interval:
+            marks.append(ErrorBar((point.time, point.interval[0]), (point.time, point.interval[1]), 0.3 * medium.text))
+        marks.append(Point(point.time, point.value, 0.385 * medium.text, _role(point), tip=point.tip))
     return Panel(frame, x, y, tuple(marks))
 
 
-def _role(one: ParetoPoint) -> str:
-    return "dot best" if one.front or one.filled else "dot hollow"
+def _role(point: ParetoPoint) -> str:
+    return "dot best" if point.front or point.filled else "dot hollow"
 
 
 def _steps(front: Sequence[ParetoPoint]) -> list[Mark]:
@@ -117,14 +117,14 @@ def _labels(medium: Medium, systems: Sequence[ParetoPoint], texts: Sequence[str]
     widths = [text_width(text, size, bold=system.front) for text, system in zip(texts, systems, strict=True)]
     within = Box(panel.frame.left, panel.frame.top - size, medium.width, panel.frame.bottom)
     boxes = place_labels(spots, widths, size, _taken(panel), within)
-    found: list[Mark] = []
-    for text, one, spot, box in zip(texts, systems, spots, boxes, strict=True):
+    marks: list[Mark] = []
+    for text, point, spot, box in zip(texts, systems, spots, boxes, strict=True):
         near = min(max(spot[0], box.left), box.right), min(max(spot[1], box.top), box.bottom)
         if math.dist(near, spot) > 1.4 * size:
-            found.append(Lines(((spot, near),), "leader"))
-        role = "halo strong" if one.front else "halo"
-        found.append(Label(box.left, box.centre[1], text, size, role=role, tip="" if text in one.name else one.name))
-    return found
+            marks.append(Lines(((spot, near),), "leader"))
+        role = "halo strong" if point.front else "halo"
+        marks.append(Label(box.left, box.centre[1], text, size, role=role, tip="" if text in point.name else point.name))
+    return marks
 
 
 def _taken(panel: Panel) -> list[Box]:

@@ -50,13 +50,13 @@ def place_labels(spots: Sequence[Spot], widths: Sequence[float], size: float, li
     """A box for each label, placed greedily where it overlaps least."""
     mark = _MARK * size
     taken = [*lines, *(Box(x - mark, y - mark, x + mark, y + mark) for x, y in spots)]
-    found = []
+    boxes = []
     for spot, width in zip(spots, widths, strict=True):
         choices = [(_beside(spot, width, size, side, ring), ring) for ring in _RINGS for side in _SIDES]
         best, _ = min(choices, key=lambda choice: _cost(choice[0], taken, within) + 0.1 * size * choice[1])
         taken.append(best)
-        found.append(best)
-    return found
+        boxes.append(best)
+    return boxes
 
 
 def _beside(spot: Spot, width: float, height: float, side: tuple[int, int], ring: float) -> Box:

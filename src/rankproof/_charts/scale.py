@@ -26,7 +26,7 @@ class Scale:
 
     def share(self, value: float) -> float:
         """The position of a value from 0 to 1, clipped."""
-        low, high, at = (self._linear(each) for each in (self.low, self.high, value))
+        low, high, at = (self._linear(number) for number in (self.low, self.high, value))
         return min(max((at - low) / (high - low), 0.0), 1.0)
 
     def ticks(self, most: int = 6) -> list[float]:
@@ -74,8 +74,8 @@ def _ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def _log_ticks(low: float, high: float, most: int) -> list[float]:
-    found = list(_log_choices(low, high))
-    return next((ticks for ticks in found if len(ticks) <= most), found[-1])
+    choices = list(_log_choices(low, high))
+    return next((ticks for ticks in choices if len(ticks) <= most), choices[-1])
 
 
 def _log_choices(low: float, high: float) -> Iterator[list[float]]:

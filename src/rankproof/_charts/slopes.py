@@ -35,11 +35,11 @@ def move_kind(move: Move) -> MoveKind:
 
 def bin_moves(moves: Iterable[Move]) -> Counter[Move]:
     """The number of moves by binned rank; a bin never changes the kind of a move."""
-    found: Counter[Move] = Counter()
+    counts: Counter[Move] = Counter()
     for move in moves:
         before, after = map(_bin, move)
-        found[move if move_kind((before, after)) != move_kind(move) else (before, after)] += 1
-    return found
+        counts[move if move_kind((before, after)) != move_kind(move) else (before, after)] += 1
+    return counts
 
 
 def slope_chart(
@@ -71,15 +71,15 @@ def _depth(rank: int | None, deepest: int) -> float:
 
 def _lines(moves: Mapping[Move, int], deepest: int) -> list[Mark]:
     """One mark for each kind of move and line width, thin lines first."""
-    most, found = max(moves.values(), default=1), list[Mark]()
+    most, marks = max(moves.values(), default=1), list[Mark]()
     for kind in MOVE_KINDS:
         sizes: dict[float, list[tuple[Spot, ...]]] = {}
         for move, times in sorted(moves.items(), key=lambda item: (item[1], str(item[0]))):
             if move_kind(move) == kind:
                 size = round(1 + (_WIDEST - 1) * math.sqrt((times - 1) / max(most - 1, 1)), 1)
                 sizes.setdefault(size, []).append(((0.0, _depth(move[0], deepest)), (1.0, _depth(move[1], deepest))))
-        found += [Lines(tuple(lines), f"move {kind}", size) for size, lines in sorted(sizes.items())]
-    return found
+        marks += [Lines(tuple(lines), f"move {kind}", size) for size, lines in sorted(sizes.items())]
+    return marks
 
 
 def _bin(rank: int | None) -> int | None:

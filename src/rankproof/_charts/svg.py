@@ -65,9 +65,9 @@ class _SvgPen:
     def box(self, box: Box, role: str, tip: str, level: float | None) -> None:
         """A rectangle; stages get a second one with hatching, so that colour is not the only difference."""
         heat = "" if level is None else f" heat-{round(9 * level)}"
-        for each in (f"{role}{heat}", *([role.replace("stage", "hatch")] if role.startswith(_STAGE) else ())):
+        for css_class in (f"{role}{heat}", *([role.replace("stage", "hatch")] if role.startswith(_STAGE) else ())):
             spot = {"x": box.left, "y": box.top, "width": box.width, "height": box.height}
-            self.elements.append(element("rect", *_title(tip), class_=each, **spot))
+            self.elements.append(element("rect", *_title(tip), class_=css_class, **spot))
 
     def text(self, spot: Spot, label: Label) -> None:
         turn = f"rotate({number(-SLANT)} {number(spot[0])} {number(spot[1])})" if label.slanted else None

@@ -39,7 +39,7 @@ def fitted(text: str, room: float, size: float, *, bold: bool = False, tail: flo
 def fitted_names(names: Sequence[str], room: float, size: float, *, bold: bool = False) -> list[str]:
     """The names shortened to fit; equal results get a number, in alphabetical order."""
     short = [fitted(name, room, size, bold=bold) for name in names]
-    alike = {text: sorted({name for name, each in zip(names, short, strict=True) if each == text}) for text in set(short)}
+    alike = {text: sorted({name for name, fit in zip(names, short, strict=True) if fit == text}) for text in set(short)}
     return [
         text if len(alike[text]) == 1 else _numbered(name, alike[text].index(name) + 1, room, size, bold=bold)
         for name, text in zip(names, short, strict=True)

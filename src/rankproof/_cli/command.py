@@ -1,4 +1,4 @@
-"""A verb of the command line."""
+"""A command of the command line."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 class Command:
     """A command of the CLI: its arguments, and a function that runs it and returns the exit code.
 
-    `usage` follows the verb's name in the usage line; it has the word RESULTS if the verb reads a results folder. `help_tail`
-    returns the end of the help page where that takes time to make. `can_fail` says that the verb exits with 3 where a check
-    fails. `summary` is the line of a verb of another package in `rankproof --help`; the registry has those of this package.
+    `usage` follows the name in the usage line; it contains the word RESULTS if the command reads a results folder. The first
+    three of `examples` are what people do with the command. `help_tail` returns the end of the help page if that takes time to
+    make. `can_fail` says that the command exits with 3 if a check fails. `summary` is the line of a command of another package
+    in `rankproof --help`; the registry has the lines of this package.
     """
 
     usage: str

@@ -1,4 +1,4 @@
-"""The options of verbs that call a language model: --model, --budget and others."""
+"""The options of commands that call a language model: --model, --budget and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The argument parser of every verb, whose errors say what to do."""
+"""The argument parser of every command, whose help begins with examples and whose errors say what to do."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def fitted_page(page: str) -> str:
     lines: list[str] = []
     for part in re.split(r"(\n{2,})", page):
         each = part.split("\n")
-        if all(line[:1].isalpha() and not line.startswith("usage: ") for line in each):
+        if all(line and not line[0].isspace() and not line.startswith("usage: ") for line in each):
             each = [" ".join(each)] if max(map(len, each)) > width else each
         lines.append("\n".join(line for one in each for line in _fitted_line(one, width, textwrap.wrap)))
     return "".join(lines)
@@ -66,26 +66,56 @@ def _fitted_command(line: str, width: int, wrap: Callable[..., list[str]]) -> li
     return [*(f"{part} \\" for part in parts[:-1]), parts[-1]]
 
 
+_SHOWN_EXAMPLES = 3
+
+
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises UsageError and suggests the nearest option.
+    """The argument parser of a command: its help page hides `rare` options, and its errors suggest the nearest option."""
 
-    `help_tail` returns the end of the help page where that takes time, such as a list of the parts of installed packages.
-    """
+    def __init__(self, program: str, summary: str, command: Command) -> None:
+        super().__init__(
+            prog=program,
+            usage=f"{program} {command.usage}",
+            description=f"{summary[:1].upper()}{summary[1:]}{'' if summary.endswith('?') else '.'}",
+            formatter_class=HelpFormatter,
+            allow_abbrev=False,
+            add_help=False,
+        )
+        self.command = command
+        self.rare: set[str] = set()
+        self.add_argument("-h", "--help", action="help", help="show this page")
+        self.add_argument("--help-all", action=_HelpAll, help="show this page with rare options and all examples")
+        command.add_arguments(self)
+        self.add_argument("-v", "--verbose", action="store_true", help="show more, and the traceback of an internal error")
+        self.add_argument("--quiet", action="store_true", help="show no notes and no progress, only errors")
 
-    help_tail: Callable[[], str] | None = None
-
-    def format_help(self) -> str:
-        """The help page, no wider than the terminal."""
-        page = super().format_help()
-        return fitted_page(page if self.help_tail is None else f"{page}\n{self.help_tail()}\n")
+    def format_help(self, *, everything: bool = False) -> str:
+        """The help page, no wider than the terminal: usage, what people do, options, then what else there is to know."""
+        examples, about = _examples_and_rest(self.command.examples)
+        shown = examples if everything else examples[:_SHOWN_EXAMPLES]
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        formatter.add_text("\n".join(("examples:", *shown)))
+        for group in self._action_groups:
+            formatter.start_section(group.title)
+            formatter.add_text(group.description)
+            formatter.add_arguments([action for action in group._group_actions if everything or action.dest not in self.rare])
+            formatter.end_section()
+        tail = "" if self.command.help_tail is None else self.command.help_tail()
+        is_whole = everything or not (self.rare or len(examples) > _SHOWN_EXAMPLES)
+        more = "" if is_whole else f"{self.prog} --help-all shows all options and examples"
+        for text in (about, tail, _exit_codes(self.command), more):
+            formatter.add_text(text)
+        return fitted_page(formatter.format_help())
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError for a wrong argument."""
         raise UsageError(message, fix=f"see {self.prog} --help")
 
-    def print_help(self, file: object = None) -> None:
+    def print_help(self, file: object = None, *, everything: bool = False) -> None:
         """Writes the help page as a result; failing to write it is an error."""
-        Terminal().show(self.format_help())
+        Terminal().show(self.format_help(everything=everything))
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
         """The arguments; options and files may come in any order."""
@@ -107,21 +137,28 @@ def _protect_dash_files(argv: Sequence[str]) -> list[str]:
     return [*argv[:at], *(f"./{one}" if one.startswith("-") and one != "-" else one for one in argv[at:])]
 
 
-def command_parser(program: str, summary: str, command: Command) -> Parser:
-    """The parser of a command, with the options that every command has."""
-    parser = Parser(
-        prog=program,
-        usage=f"{program} {command.usage}",
-        description=f"{summary[:1].upper()}{summary[1:]}.",
-        epilog=f"{command.examples}\n\n{_exit_codes(command)}",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.help_tail = command.help_tail
-    command.add_arguments(parser)
-    parser.add_argument("-v", "--verbose", action="store_true", help="show more, and the traceback of an internal error")
-    parser.add_argument("--quiet", action="store_true", help="show no notes and no progress, only errors")
-    return parser
+class _HelpAll(argparse.Action):
+    """Shows the whole help page."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        assert isinstance(parser, Parser)
+        parser.print_help(everything=True)
+        parser.exit()
+
+
+def _examples_and_rest(text: str) -> tuple[list[str], str]:
+    """The examples of a command with their continuation lines, and the text after the first blank line."""
+    first, _, rest = text.partition("\n\n")
+    examples: list[str] = []
+    for line in first.splitlines()[1:]:
+        if line.startswith("   "):
+            examples[-1] += f"\n{line}"
+        else:
+            examples.append(line)
+    return examples, rest
 
 
 def _exit_codes(command: Command) -> str:
@@ -130,7 +167,7 @@ def _exit_codes(command: Command) -> str:
 
 
 def split_command(arguments: Sequence[str]) -> tuple[list[str], str | None, list[str]]:
-    """The arguments before the verb, the verb (None if there is none), and those after it."""
+    """The arguments before the command, the command (None if there is none), and those after it."""
     for at, argument in enumerate(arguments):
         if argument not in GLOBAL_OPTIONS:
             if argument.startswith("-"):

@@ -1,65 +1,74 @@
-"""The verbs: one line for each, in the order of `rankproof --help`; other packages add verbs by entry points."""
+"""The commands by group, in the order of `rankproof --help`; other packages add commands by entry points."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from rankproof._cli.command import Command
-from rankproof._cli.parser import Parser, command_parser, unknown_name_error
+from rankproof._cli.parser import Parser, unknown_name_error
 from rankproof._registry import Component, Registry
 from rankproof.errors import ExternalError
 
-_DIR = "rankproof._cli.commands"
-COMMANDS: Registry[Command] = Registry(
-    "command",
-    "rankproof.commands",
-    (
-        Component("run", f"{_DIR}.run:COMMAND", "run search systems on a dataset: quality, latency and cost of each"),
-        Component("import", f"{_DIR}.import_:COMMAND", "turn a table or another tool's export into a dataset folder"),
-        Component("init", f"{_DIR}.init:COMMAND", "write an example experiment file with comments"),
-        Component("eval", f"{_DIR}.eval:COMMAND", "evaluate run files against relevance judgements"),
-        Component("compare", f"{_DIR}.compare:COMMAND", "say which system to ship, and which differences are significant"),
-        Component("correlate", f"{_DIR}.correlate:COMMAND", "show how much rankings, or orders of systems, agree"),
-        Component("agreement", f"{_DIR}.agreement:COMMAND", "show how far people, and a language model, agree on grades"),
-        Component("stability", f"{_DIR}.stability:COMMAND", "say whether a decision stands with fewer queries or other judges"),
-        Component("doctor", f"{_DIR}.doctor:COMMAND", "check data, runs and encoders for common mistakes"),
-        Component("explain", f"{_DIR}.explain:COMMAND", "show how a value is computed: queries, ranks, gains, terms"),
-        Component("audit", f"{_DIR}.audit:COMMAND", "show how ties, unjudged documents and tools' conventions change values"),
-        Component("segments", f"{_DIR}.segments:COMMAND", "find groups of queries on which a system is significantly weaker"),
-        Component("diagnose", f"{_DIR}.diagnose:COMMAND", "find weak systems, stages and query groups, and list failed queries"),
-        Component("baselines", f"{_DIR}.baselines:COMMAND", "compare values with random, simple and best possible rankings"),
-        Component("answers", f"{_DIR}.answers:COMMAND", "evaluate RAG logs: answers against contexts and references"),
-        Component(
-            "gate",
-            f"{_DIR}.gate:GATE",
-            "pass, fail or unsure: whether a build is as good as its baseline and meets its thresholds",
-        ),
-        Component("save-baseline", f"{_DIR}.gate:SAVE_BASELINE", "save the values of systems as the baseline for gate"),
-        Component("report", f"{_DIR}.report:COMMAND", "write results, or what changed, as one HTML page, picture or Markdown"),
-        Component("serve", f"{_DIR}.serve:COMMAND", "browse results, judge documents and label claims in a local web page"),
-        Component("plot", f"{_DIR}.plot:COMMAND", "draw charts of results as PNG, SVG or PDF"),
-        Component("export", f"{_DIR}.export:COMMAND", "write results as CSV, JSON, Markdown, LaTeX, JUnit, Parquet or to MLflow"),
-        Component("generate", f"{_DIR}.generate:COMMAND", "generate test queries from documents"),
-        Component("judge", f"{_DIR}.judge:COMMAND", "grade documents with a language model; measure agreement with people"),
-        Component("fuse", f"{_DIR}.fuse:COMMAND", "merge several runs into one by rank or score fusion"),
-        Component("tune", f"{_DIR}.tune:COMMAND", "find parameters of fusion or of a system, and their gain on held-out queries"),
-        Component("convert", f"{_DIR}.convert:COMMAND", "convert a run, judgements or a dataset to another format"),
-        Component("measures", f"{_DIR}.measures:COMMAND", "list the measures, or describe one: formula, source, when to use it"),
-        Component("cache", f"{_DIR}.cache:COMMAND", "show or clear the cache"),
-        Component("models", f"{_DIR}.models:COMMAND", "download and list model weights"),
-        Component(
-            "tokenizers",
-            f"{_DIR}.tokenizers:COMMAND",
-            "train and compare encoders that differ only in their tokenizer or prompts",
-        ),
-        Component("completion", "rankproof._cli.completion:COMMAND", "print a shell completion script"),
-        Component("help", "rankproof._cli.main:HELP", "show this page, or the page of a command"),
+
+def _commands(**summaries: str) -> tuple[Component, ...]:
+    """Commands of one name with their module in `commands/`; a module called `import_` defines the command `import`."""
+    home = "rankproof._cli.commands"
+    return tuple(Component(name.rstrip("_"), f"{home}.{name}:COMMAND", summary) for name, summary in summaries.items())
+
+
+MORE = "More"
+"""The group of which `rankproof --help` lists only the names."""
+GROUPS: Mapping[str, tuple[Component, ...]] = {
+    "Decide": _commands(
+        run="run search systems on a dataset: quality, latency and cost",
+        compare="say which system to ship, and which differences are real",
+        answers="evaluate RAG logs: answers, contexts and references",
+        gate="pass, fail or unsure: is a build as good as its baseline?",
     ),
-)
+    "Look": _commands(
+        serve="browse results, judge documents and label claims",
+        report="write results, or what changed, as one HTML page",
+        plot="draw charts of results as PNG, SVG or PDF",
+    ),
+    "Understand": _commands(
+        diagnose="find weak systems, stages and queries",
+        explain="show how a value is computed: ranks, gains, terms",
+        audit="show how ties and unjudged documents change values",
+        doctor="check data, runs and encoders for common mistakes",
+    ),
+    "Improve": _commands(
+        tune="find parameters, and their gain on held-out queries",
+        fuse="merge several runs into one by rank or score fusion",
+        judge="grade documents with a language model, or by rules",
+        generate="generate test queries from documents",
+    ),
+    "Files": _commands(
+        eval="evaluate run files against relevance judgements",
+        import_="turn a table or another tool's export into a dataset",
+        convert="convert a run, judgements or a dataset to another format",
+        export="write results as CSV, JSON, LaTeX, Parquet and others",
+        init="write an example experiment file with comments",
+    ),
+    MORE: _commands(
+        segments="find groups of queries on which a system is significantly weaker",
+        baselines="compare values with random, simple and best possible rankings",
+        stability="say whether a decision stands with fewer queries or other judges",
+        correlate="show how much rankings, or orders of systems, agree",
+        agreement="show how far people, and a language model, agree on grades",
+        measures="list the measures, or describe one: formula, source, when to use it",
+        models="download and list model weights",
+        cache="show or clear the cache",
+        tokenizers="train and compare encoders that differ only in their tokenizer or prompts",
+        completion="print a shell completion script",
+        help="show this page, or the page of a command",
+    ),
+}
+COMMANDS: Registry[Command] = Registry("command", "rankproof.commands", tuple(chain.from_iterable(GROUPS.values())))
 
 
 def command_named(name: str) -> Command:
-    """The verb of that name; an unknown name is refused with the nearest known one."""
+    """The command of that name; an unknown name is rejected with the nearest known one."""
     if name not in COMMANDS:
         raise unknown_name_error("command", name, COMMANDS.names(), see="rankproof --help")
     command = COMMANDS.load(name)
@@ -69,24 +78,24 @@ def command_named(name: str) -> Command:
 
 
 def command_summary(name: str) -> str:
-    """What the verb does, in one line."""
+    """What the command does, in one line."""
     own = (component.summary for component in COMMANDS.components if component.name == name)
     return next(own, None) or command_named(name).summary
 
 
 def parser_of(name: str) -> Parser:
-    """The parser of a verb."""
+    """The parser of a command."""
     command = command_named(name)
-    return command_parser(f"rankproof {name}", command_summary(name), command)
+    return Parser(f"rankproof {name}", command_summary(name), command)
 
 
-def loadable_verbs() -> list[tuple[str, str]]:
-    """Every verb that can be loaded, with its summary."""
+def loadable_commands() -> list[tuple[str, str]]:
+    """Every command that can be loaded, with its summary."""
     return [(name, summary) for name, summary, is_loadable in _listed() if is_loadable]
 
 
-def verb_lines() -> dict[str, str]:
-    """The summary of every verb, or the reason why it cannot be loaded."""
+def command_lines() -> dict[str, str]:
+    """The summary of every command, or the reason why it cannot be loaded."""
     return {name: text for name, text, _ in _listed()}
 
 

@@ -59,7 +59,7 @@ class Answers(Viewed, Mapping[str, Answer]):
     def with_repeats(self) -> Iterator[tuple[str, int, Answer]]:
         """Every answer with its query and its number from 1, repeats after the first."""
         for query, first in self.items():
-            yield from ((query, number, one) for number, one in enumerate((first, *self.repeats.get(query, ())), start=1))
+            yield from ((query, number, answer) for number, answer in enumerate((first, *self.repeats.get(query, ())), start=1))
 
     def __getitem__(self, query: str) -> Answer:
         return self._answers[query]
@@ -71,7 +71,7 @@ class Answers(Viewed, Mapping[str, Answer]):
         return len(self._answers)
 
     def _view(self) -> View:
-        rows = ((query, one.state, clip_text(one.text)) for query, one in self.items())
+        rows = ((query, answer.state, clip_text(answer.text)) for query, answer in self.items())
         title = f"Answers {self.source}: {pluralise(len(self), 'query', 'queries')}"
         return collection_view(title, {"query": "text", "state": "text", "answer": "text"}, rows, len(self))
 
@@ -111,7 +111,7 @@ def as_answer(value: Answer | str) -> Answer:
 
 def is_abstention(text: str, phrase: str = ABSTAIN_PHRASE) -> bool:
     """Whether the text is blank or equals the phrase, apart from case, spaces and punctuation."""
-    words, expected = (re.findall(r"\w+", each.casefold()) for each in (text, phrase))
+    words, expected = (re.findall(r"\w+", side.casefold()) for side in (text, phrase))
     return not text.strip() or (bool(expected) and words == expected)
 
 
@@ -147,9 +147,9 @@ class References(Viewed, Mapping[str, Reference]):
     __slots__ = ("_found", "lists_as_text", "queries_without")
 
     def __init__(
-        self, found: Mapping[str, Reference], *, queries_without: Sequence[str] = (), lists_as_text: Sequence[str] = ()
+        self, references: Mapping[str, Reference], *, queries_without: Sequence[str] = (), lists_as_text: Sequence[str] = ()
     ) -> None:
-        self._found = MappingProxyType(dict(found))
+        self._found = MappingProxyType(dict(references))
         self.queries_without, self.lists_as_text = tuple(queries_without), tuple(lists_as_text)
 
     def __getitem__(self, query: str) -> Reference:
@@ -162,7 +162,7 @@ class References(Viewed, Mapping[str, Reference]):
         return len(self._found)
 
     def _view(self) -> View:
-        rows = ((query, clip_text(" | ".join(one.expected_texts))) for query, one in self.items())
+        rows = ((query, clip_text(" | ".join(reference.expected_texts))) for query, reference in self.items())
         title = f"References: {pluralise(len(self), 'query', 'queries')}"
         return collection_view(title, {"query": "text", "references": "text"}, rows, len(self))
 
@@ -170,10 +170,10 @@ class References(Viewed, Mapping[str, Reference]):
 def references_from_values(values: Mapping[str, Reference | str | Sequence[str]]) -> References:
     """References by query, each a text or a list of texts, read by the same rules as the field `answers` of a query."""
     plain = {query: value for query, value in values.items() if not isinstance(value, Reference)}
-    read = references_from_queries(Texts([Query(query, "", fields={ANSWER_FIELDS[0]: one}) for query, one in plain.items()]))
+    read = references_from_queries(Texts([Query(query, "", fields={ANSWER_FIELDS[0]: text}) for query, text in plain.items()]))
     own = {query: value for query, value in values.items() if isinstance(value, Reference)}
-    found = {query: own[query] if query in own else read[query] for query in values if query in own or query in read}
-    return References(found, queries_without=read.queries_without, lists_as_text=read.lists_as_text)
+    references = {query: own[query] if query in own else read[query] for query in values if query in own or query in read}
+    return References(references, queries_without=read.queries_without, lists_as_text=read.lists_as_text)
 
 
 def references_from_queries(queries: Texts[Query]) -> References:
@@ -182,7 +182,7 @@ def references_from_queries(queries: Texts[Query]) -> References:
     A text is a list of one, a nested list is flattened, and a text that is a list in Python or JSON is read as that list. An
     empty list, an empty text, or `answerable` false means that there is no answer; a missing URL means only that none is known.
     """
-    found: dict[str, Reference] = {}
+    references: dict[str, Reference] = {}
     lists: dict[str, None] = {}
     for key, query in queries.items():
         texts = [text for name in ANSWER_FIELDS for text in _field_texts(query, name, queries.source, lists)]
@@ -193,19 +193,19 @@ def references_from_queries(queries: Texts[Query]) -> References:
             raise _field_error(query, ANSWERABLE_FIELD, answerable, queries.source, "write true or false")
         if has_texts or urls or answerable is False:
             answers = texts if has_texts else urls
-            found[key] = Reference(() if answerable is False else _distinct(answers), _distinct(urls))
-    return References(found, queries_without=[key for key in queries if key not in found], lists_as_text=tuple(lists))
+            references[key] = Reference(() if answerable is False else _distinct(answers), _distinct(urls))
+    return References(references, queries_without=[key for key in queries if key not in references], lists_as_text=tuple(lists))
 
 
 def nuggets_from_queries(queries: Texts[Query]) -> dict[str, tuple[Nugget, ...]]:
     """The nuggets in the field `nuggets`: a list of texts, or of objects with `text` and `importance` (vital or okay)."""
-    found = {}
+    nuggets = {}
     for key, query in queries.items():
         value = query.fields.get(NUGGETS_FIELD)
         if value is not None:
             items = value if isinstance(value, list | tuple) else [value]
-            found[key] = tuple(_nugget(query, item, queries.source) for item in items)
-    return found
+            nuggets[key] = tuple(_nugget(query, item, queries.source) for item in items)
+    return nuggets
 
 
 def _nugget(query: Query, item: object, source: str) -> Nugget:
@@ -245,11 +245,11 @@ def _parse_list_text(value: Any) -> list[str] | None:
 
     for read in (json.loads, ast.literal_eval):
         try:
-            found = read(text)
+            items = read(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
-        if isinstance(found, list) and found and all(isinstance(one, str) for one in found):
-            return found
+        if isinstance(items, list) and items and all(isinstance(item, str) for item in items):
+            return items
     return None
 
 

@@ -35,7 +35,11 @@ class PackedIds(Sequence[str]):
     def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
         if isinstance(at, slice):
             start, end, step = at.indices(len(self))
-            return self._between(start, max(start, end)) if step == 1 else tuple(self[one] for one in range(start, end, step))
+            return (
+                self._between(start, max(start, end))
+                if step == 1
+                else tuple(self[position] for position in range(start, end, step))
+            )
         place = range(len(self))[at]
         return self.text[self.bounds[place] : self.bounds[place + 1]].decode()
 

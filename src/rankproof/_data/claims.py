@@ -149,12 +149,12 @@ def cites_of_claims(text: str, claims: Sequence[Claim]) -> list[tuple[int, ...]]
     marks = list(_MARK.finditer(text)) if "[" in text else []
     if not marks or not claims:
         return None
-    found: list[dict[int, None]] = [{} for _ in claims]
+    cited: list[dict[int, None]] = [{} for _ in claims]
     starts = [claim.start or 0 for claim in claims]
     for mark in marks:
         at = max(bisect_left(starts, mark.start()) - 1, 0)
-        found[at].update(dict.fromkeys(_numbers(mark[0])))
-    return [tuple(each) for each in found]
+        cited[at].update(dict.fromkeys(_numbers(mark[0])))
+    return [tuple(numbers) for numbers in cited]
 
 
 def _numbers(mark: str) -> Iterator[int]:

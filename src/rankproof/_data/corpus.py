@@ -243,12 +243,12 @@ class Corpus(Viewed, Mapping[str, Document]):
             return [key for key in asked if key not in self]
         from rankproof._native import documents
 
-        found = documents.find(
+        positions = documents.find(
             asked,
             self._index.entries,
             [(partition.first, partition.ids.offsets, partition.ids.data) for partition in self.partitions],
         )
-        return [asked[at] for at in np.flatnonzero(np.frombuffer(found, dtype=np.int64) < 0)]
+        return [asked[at] for at in np.flatnonzero(np.frombuffer(positions, dtype=np.int64) < 0)]
 
     def _place(self, key: str) -> tuple[Partition, int]:
         position = self._position(key)
@@ -293,8 +293,8 @@ class Corpus(Viewed, Mapping[str, Document]):
         """The positions of all documents, larger ids first in the order of bytes."""
         from heapq import merge
 
-        each = [_ids_in_order(partition) for partition in self.partitions]
-        return np.fromiter((position for _, position in merge(*each, reverse=True)), np.int64, len(self))
+        sorted_ids = [_ids_in_order(partition) for partition in self.partitions]
+        return np.fromiter((position for _, position in merge(*sorted_ids, reverse=True)), np.int64, len(self))
 
     def fingerprint(self) -> str:
         """A sha256 of ids, titles, texts and fields, the same for any order of documents and any partitions."""

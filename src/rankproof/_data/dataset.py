@@ -45,14 +45,14 @@ class Texts(Viewed, Mapping[str, _Record], Generic[_Record]):
     column = "text"
 
     def __init__(self, records: Iterable[_Record], *, source: str = "") -> None:
-        found: dict[str, _Record] = {}
+        by_id: dict[str, _Record] = {}
         for record in records:
             key = checked_id(record.id, self.column, source=source, line=record.line)
-            earlier = found.setdefault(key, record)
+            earlier = by_id.setdefault(key, record)
             if earlier is not record:
                 where = f"line {earlier.line}" if earlier.line else "an earlier record"
                 raise row_error("id-twice", source=source, line=record.line, column=self.column, token=key, first=where)
-        self._records = MappingProxyType(found)
+        self._records = MappingProxyType(by_id)
         self.source = source
 
     def __getitem__(self, key: str) -> _Record:

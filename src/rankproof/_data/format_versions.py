@@ -38,11 +38,11 @@ GENERATE_REPORT = 2
 """Of generate.json."""
 
 
-def other_version(found: int, known: int) -> str:
+def other_version(version: int, known: int) -> str:
     """What is wrong with a file of another version."""
-    return f"the file has format version {found}, this version of rankproof reads {known}"
+    return f"the file has format version {version}, this version of rankproof reads {known}"
 
 
-def other_version_fix(found: int, known: int, older_fix: str) -> str:
+def other_version_fix(version: int, known: int, older_fix: str) -> str:
     """What to do about a file of another version; `older_fix` is for an older one."""
-    return "upgrade rankproof" if found > known else older_fix
+    return "upgrade rankproof" if version > known else older_fix

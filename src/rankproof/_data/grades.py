@@ -64,10 +64,9 @@ class GradeReader:
         """The error that lists every grade that needs a map, with its count; None if there is none."""
         if not self._labels:
             return None
-        first, given = self._labels[0], self._map is not None
-        what = (
-            f'grade "{for_message(first)}" is not {"in the grade map" if given else "an integer"}; grades found: {self._found()}'
-        )
+        first, has_map = self._labels[0], self._map is not None
+        expected = "in the grade map" if has_map else "an integer"
+        what = f'grade "{for_message(first)}" is not {expected}; grades found: {self._found()}'
         return InputError(what, fix=self._fix(), source=self.source, line=self._first_line)
 
     def _parsed(self, token: str, line: int | None) -> tuple[int, bool]:
@@ -107,9 +106,9 @@ class GradeReader:
     def _fix(self) -> str:
         if len(self._counts) > MOST_LABELS:
             return "check the column: grades are a few small integers"
-        given = {} if self._map is None else {**self._map}
-        missing = [*self._labels] if given else [*self._counts]
-        fix = _map_advice(given, missing)
+        known = {} if self._map is None else {**self._map}
+        missing = [*self._labels] if known else [*self._counts]
+        fix = _map_advice(known, missing)
         lone = self._first_line == 1 and len(self._labels) == 1 and self._counts[self._labels[0]] == 1
         return f"if the line is a header, remove it; if not, {fix}" if lone and self._labels[0][:1].isalpha() else fix
 
@@ -141,8 +140,8 @@ def suggested_map(tokens: list[str]) -> dict[str, int] | None:
 def _on_scale(tokens: list[str], scale: Mapping[str, int]) -> dict[str, int] | None:
     if any(map(str.isdigit, "".join(tokens))):
         return None
-    found = {token: scale.get("".join(filter(str.isalpha, token)).lower(), -1) for token in tokens}
-    return found if -1 not in found.values() and len({*found.values()}) == len(found) else None
+    grades = {token: scale.get("".join(filter(str.isalpha, token)).lower(), -1) for token in tokens}
+    return grades if -1 not in grades.values() and len({*grades.values()}) == len(grades) else None
 
 
 def _scaled_decimals(tokens: list[str]) -> dict[str, int] | None:
@@ -157,17 +156,17 @@ def _scaled_decimals(tokens: list[str]) -> dict[str, int] | None:
     return grades if max(grades.values()) <= MAX_GRADE and len({*grades.values()}) == len(grades) else None
 
 
-def _map_advice(given: GradeMap, missing: list[str]) -> str:
+def _map_advice(known: GradeMap, missing: list[str]) -> str:
     """How to write the map: with grades if the order of the labels is known, else with a place for each."""
     import shlex
 
-    if any("," in label or label != label.strip() or not label.isprintable() for label in (*given, *missing)):
+    if any("," in label or label != label.strip() or not label.isprintable() for label in (*known, *missing)):
         return "rename the labels: one in a grade map has no comma, and no white space around it"
-    grades = None if given else suggested_map(missing)
+    grades = None if known else suggested_map(missing)
     if grades is not None:
         text = ",".join(f"{label}={grade}" for label, grade in sorted(grades.items(), key=lambda item: -item[1]))
         return f"map them, as in --grade-map {shlex.quote(text)}"
-    text = ",".join([*(f"{label}={grade}" for label, grade in given.items()), *(f"{label}=?" for label in missing)])
+    text = ",".join([*(f"{label}={grade}" for label, grade in known.items()), *(f"{label}=?" for label in missing)])
     return f"map them, with an integer for each ?: --grade-map {shlex.quote(text)}"
 
 

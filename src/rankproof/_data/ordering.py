@@ -113,16 +113,16 @@ def best_first_order(docs: Sequence[str], keys: FloatArray) -> IntArray:
 
 def ranked_documents(run: Run) -> dict[str, list[str]]:
     """The documents of each query, best first."""
-    found = {}
+    rankings = {}
     for query, start, end in zip(run.queries, run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True):
         docs = run.docs[start:end]
-        found[query] = [docs[at] for at in best_first_order(docs, run.scores[start:end]).tolist()]
-    return found
+        rankings[query] = [docs[at] for at in best_first_order(docs, run.scores[start:end]).tolist()]
+    return rankings
 
 
 def have_same_rankings(run: Run, other: Run, read_options: ReadOptions) -> bool:
     """Whether two runs have the same documents in the same order for every query; a query without documents is an absent one."""
-    if read_options.on_duplicate != "error" or any(len(set(each.queries)) < len(each) for each in (run, other)):
+    if read_options.on_duplicate != "error" or any(len(set(side.queries)) < len(side) for side in (run, other)):
         whole = replace(read_options, depth=None)
         run, other, read_options = ranked_run(run, whole), ranked_run(other, whole), ReadOptions()
     keys, other_keys = _keys(run, read_options), _keys(other, read_options)
@@ -138,11 +138,11 @@ def have_same_rankings(run: Run, other: Run, read_options: ReadOptions) -> bool:
 def _have_same_order(run: Run, keys: FloatArray, other_keys: FloatArray) -> bool:
     """Whether two keys give the rows of each query the same order, without a tie."""
     queries = np.repeat(np.arange(len(run)), np.diff(run.offsets))
-    order, other_order = (np.lexsort((-each, queries)) for each in (keys, other_keys))
+    order, other_order = (np.lexsort((-side_keys, queries)) for side_keys in (keys, other_keys))
     if not np.array_equal(order, other_order):
         return False
     within = np.diff(queries[order]) == 0
-    return all(bool((np.diff(each[order])[within] < 0).all()) for each in (keys, other_keys))
+    return all(bool((np.diff(side_keys[order])[within] < 0).all()) for side_keys in (keys, other_keys))
 
 
 def _filled_spans(run: Run) -> dict[str, slice]:
@@ -188,8 +188,8 @@ def rank_documents(docs: list[str], scores: FloatArray) -> Ranking:
 def ranked_run(run: Run, read_options: ReadOptions) -> Run:
     """The run as the options read it: best first by its scores, without duplicates, with at most `depth` documents a query."""
     columns = resolve_duplicate_columns(run, read_options)
-    each = (rank_documents(list(docs), keys) for docs, _, keys in columns.values())
-    rankings = [(docs[: read_options.depth], scores[: read_options.depth]) for docs, scores in each]
+    sorted_columns = (rank_documents(list(docs), keys) for docs, _, keys in columns.values())
+    rankings = [(docs[: read_options.depth], scores[: read_options.depth]) for docs, scores in sorted_columns]
     return Run.from_rankings(run.name, tuple(columns), rankings).changed(source=run.source)
 
 
@@ -231,11 +231,11 @@ class RankScoreAgreement(NamedTuple):
 
 def rank_score_agreement(rows: Iterable[RunRow], read_options: ReadOptions) -> RankScoreAgreement:
     """The agreement over all queries; the rows of a query are adjacent."""
-    found = [query_agreement(list(group), read_options) for _, group in groupby(rows, key=lambda row: row.query)]
+    agreements = [query_agreement(list(group), read_options) for _, group in groupby(rows, key=lambda row: row.query)]
     return RankScoreAgreement(
-        contradictions=sum(one.contradictions for one in found),
-        backwards=sum(one.backwards for one in found),
-        forwards=sum(one.forwards for one in found),
+        contradictions=sum(agreement.contradictions for agreement in agreements),
+        backwards=sum(agreement.backwards for agreement in agreements),
+        forwards=sum(agreement.forwards for agreement in agreements),
     )
 
 

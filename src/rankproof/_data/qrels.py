@@ -98,7 +98,7 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         wrong = (
             [judgements] if not isinstance(judgements, Iterable) else judgements if isinstance(judgements, list | tuple) else []
         )
-        if other := [one for one in wrong if not isinstance(one, Judgement)]:
+        if other := [item for item in wrong if not isinstance(item, Judgement)]:
             raise UsageError(f"judgements cannot be {type_phrase(other[0])}", fix="pass {query: {document: grade}}")
         grades = GradeReader(source, grade_map)
         if isinstance(judgements, Qrels) and judgements.subtopics:
@@ -140,7 +140,7 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
     @classmethod
     def from_subtopics(cls, grades: GradesBySubtopic, *, source: str = "qrels", on_conflict: OnConflict = "error") -> Qrels:
         """Qrels from {query: {subtopic: {doc: grade}}}."""
-        if not isinstance(grades, Mapping) or not all(isinstance(each, Mapping) for each in grades.values()):
+        if not isinstance(grades, Mapping) or not all(isinstance(subtopics, Mapping) for subtopics in grades.values()):
             raise UsageError(f"judgements cannot be {type_phrase(grades)}", fix="pass {query: {subtopic: {document: grade}}}")
         reader = GradeReader(source, None)
         return qrels_of_rows(_subtopic_judgements(grades, reader), reader, on_conflict, by_subtopic=True)
@@ -232,8 +232,8 @@ def _read_only(grades: Mapping[str, Mapping[str, int]]) -> Mapping[str, Mapping[
 
 def _judgements(grades: GradesByQuery, reader: GradeReader) -> Iterator[Judgement]:
     source = reader.source
-    for query_id, given in zip(checked_keys(grades, "query", source=source), grades.values(), strict=True):
-        docs = dict.fromkeys(given, 1) if isinstance(given, Set) else given
+    for query_id, judged in zip(checked_keys(grades, "query", source=source), grades.values(), strict=True):
+        docs = dict.fromkeys(judged, 1) if isinstance(judged, Set) else judged
         if not isinstance(docs, Mapping):
             raise row_error("not-a-mapping", source=source, query=query_id, kind=type(docs).__name__, value="an integer grade")
         for doc_id, grade in zip(checked_keys(docs, "document", source=source), docs.values(), strict=True):

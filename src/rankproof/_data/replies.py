@@ -71,10 +71,10 @@ def reused_sentences(reused: Sequence[ReusedReplies], option: str = "rankproof r
     """A sentence on replies that an earlier run recorded: when, and with which option they are asked for again."""
     if not reused:
         return ()
-    names = in_a_sentence([for_message(each.system) for each in reused])
-    few, every = sum(each.queries for each in reused), sum(each.of for each in reused)
+    names = in_a_sentence([for_message(replies.system) for replies in reused])
+    few, every = sum(replies.queries for replies in reused), sum(replies.of for replies in reused)
     some = f"{few:,} of {every:,} replies" if few < every else "replies"
-    first, last = min(each.first for each in reused), max(each.last for each in reused)
+    first, last = min(replies.first for replies in reused), max(replies.last for replies in reused)
     return (f"{names}: {some} recorded {_minutes(first, last)} UTC, not asked again; use {option}.",)
 
 

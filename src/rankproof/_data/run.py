@@ -156,8 +156,8 @@ class Run(Viewed):
         """A run from each query's documents, best first, and their scores; positions are ranks."""
         docs: list[str] = []
         scores: list[FloatArray] = []
-        for found, values in rankings:
-            docs.extend(found)
+        for ranking, values in rankings:
+            docs.extend(ranking)
             scores.append(values)
         ranks = [np.arange(1, len(part) + 1, dtype=np.int64) for part in scores]
         return cls.from_columns(
@@ -242,11 +242,11 @@ class Run(Viewed):
 
 def join_runs(parts: Sequence[Run], *, name: str, source: str) -> Run:
     """The run whose queries are in several parts; a query in two of them is an error."""
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for part in parts:
         for query in part.queries:
-            if found.setdefault(query, part.source) != part.source:
-                raise repeated_query_error(query, found[query], part.source)
+            if sources.setdefault(query, part.source) != part.source:
+                raise repeated_query_error(query, sources[query], part.source)
     sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.offsets) for part in parts)])
     have_ranks = all(part.ranks is not None for part in parts)
     return Run.from_columns(

@@ -30,11 +30,11 @@ def sentence_starts(text: str) -> list[int]:
 
 def sentence_spans(text: str) -> list[Span]:
     """The sentences of a text, without the blanks around them and without the mark of a list item, heading or quotation."""
-    found = []
+    spans = []
     for start, end in pairwise([*sentence_starts(text), len(text)]):
         first = _after_marker(text, start, end)
-        found.append((first if _HAS_WORD.search(text, first, end) else start, start + len(text[start:end].rstrip())))
-    return found
+        spans.append((first if _HAS_WORD.search(text, first, end) else start, start + len(text[start:end].rstrip())))
+    return spans
 
 
 def sentences(text: str) -> list[str]:
@@ -98,7 +98,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
         if (first := len(text) - len(text.lstrip())) < len(text):
             yield first, len(text), False
         return
-    lines = [(found.start("text"), found["text"].rstrip()) for found in _LINE.finditer(text) if found["text"]]
+    lines = [(match.start("text"), match["text"].rstrip()) for match in _LINE.finditer(text) if match["text"]]
     at = 0
     while at < len(lines):
         start, line = lines[at]
@@ -173,26 +173,26 @@ def _starts_inside(text: str, first: int, last: int) -> list[int]:
     end = _END_THAI_OR_CODE if _THAI_OR_CODE.search(text, first, last) else _END
     start = _after_marker(text, first, last)
     starts: list[int] = []
-    for found in end.finditer(text, start, last):
-        if _is_sentence_end(text, found, start):
-            start = found.end()
+    for match in end.finditer(text, start, last):
+        if _is_sentence_end(text, match, start):
+            start = match.end()
             starts.append(start)
     return starts
 
 
-def _is_sentence_end(text: str, found: re.Match[str], start: int) -> bool:
+def _is_sentence_end(text: str, match: re.Match[str], start: int) -> bool:
     """Whether the sentence from `start` ends there: not before lower case, and not after an abbreviation."""
-    mark = found["mark"]
+    mark = match["mark"]
     if mark is None:
-        return found.lastgroup == "thai" and _ends_thai_clause(text, start, found)
+        return match.lastgroup == "thai" and _ends_thai_clause(text, start, match)
     if mark[-1] in _UNSPACED_MARKS:
         return True
-    if mark == "." and found.start() - start < _LONGEST_ABBREVIATION and _ITEM_NUMBER.fullmatch(text, start, found.start()):
+    if mark == "." and match.start() - start < _LONGEST_ABBREVIATION and _ITEM_NUMBER.fullmatch(text, start, match.start()):
         return False
-    follows = text[found.end() : found.end() + 3].lstrip(_OPENING)[:1]
-    if follows.islower() or (mark in _GREEK_QUESTION and not _GREEK_LETTER.match(text, found.start() - 1)):
+    follows = text[match.end() : match.end() + 3].lstrip(_OPENING)[:1]
+    if follows.islower() or (mark in _GREEK_QUESTION and not _GREEK_LETTER.match(text, match.start() - 1)):
         return False
-    return mark != "." or not _is_abbreviation(text, found.start(), found.end(), follows)
+    return mark != "." or not _is_abbreviation(text, match.start(), match.end(), follows)
 
 
 _ITEM_NUMBER = re.compile(r"(?:\d{1,3}|[IVX]+)(?:\[\d+\])?")
@@ -202,12 +202,12 @@ _THAI_ENDS = ("ครับ", "ค่ะ", "คะ")
 _THAI_CONTINUES = re.compile("และ|หรือ|ที่|ซึ่ง|แต่|โดย|เพราะ|คือ|เช่น|ได้แก่|รวมถึง|ของ|ກັບ|ແລະ|ຫຼື|ທີ່|ແຕ່")
 
 
-def _ends_thai_clause(text: str, start: int, found: re.Match[str]) -> bool:
+def _ends_thai_clause(text: str, start: int, match: re.Match[str]) -> bool:
     """Whether a space ends a clause in Thai or Lao: after a final particle, or after 100 characters before no conjunction."""
-    if text.endswith(_THAI_ENDS, start, found.start()):
+    if text.endswith(_THAI_ENDS, start, match.start()):
         return True
-    long = found.start() - start >= _MIN_THAI_CLAUSE
-    return long and text[found.start() - 1] not in "ๆฯໆ" and not _THAI_CONTINUES.match(text, found.end())
+    long = match.start() - start >= _MIN_THAI_CLAUSE
+    return long and text[match.start() - 1] not in "ๆฯໆ" and not _THAI_CONTINUES.match(text, match.end())
 
 
 _LETTER = r"(?:[^\W\d_]|[\u0900-\u0903\u093a-\u094f])"
@@ -228,10 +228,10 @@ def _is_abbreviation(text: str, dot: int, after: int, follows: str) -> bool:
         return False  # Nearly all sentences end in a word like this one.
     if _ORDINAL.search(text, low, dot) and (_ORDINAL_NOUN.match(text, after) or _GERMAN_ORDINAL.search(text, low, dot)):
         return True
-    found = _LAST_WORD.search(text, low, dot)
-    if found is None:
+    last_word = _LAST_WORD.search(text, low, dot)
+    if last_word is None:
         return bool(_THAI_LETTER.search(text, low, dot))
-    word = "".join(found[0].split())
+    word = "".join(last_word[0].split())
     lower = word.lower()
     if lower in _NEVER_LAST or lower.rpartition(".")[2] in _NEVER_LAST or _THAI_LETTER.search(word):
         return True
@@ -249,8 +249,8 @@ def _is_initials(word: str) -> bool:
 
 def _starts_a_sentence(text: str, after: int) -> bool:
     """Whether the next word is one that often starts a sentence."""
-    found = _WORD_AFTER.match(text, after)
-    return text[after] in "¿¡" or (found is not None and found[1].lower() in _STARTERS)
+    word = _WORD_AFTER.match(text, after)
+    return text[after] in "¿¡" or (word is not None and word[1].lower() in _STARTERS)
 
 
 _NEVER_LAST = {

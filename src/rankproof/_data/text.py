@@ -13,9 +13,9 @@ MASK = "***"
 """What stands for a key or password."""
 
 
-def pluralise(count: int, one: str, more: str = "") -> str:
+def pluralise(count: int, noun: str, plural: str = "") -> str:
     """The number and its noun, as in `1 query` and `2 queries`; the words may include a verb (`1 query has`)."""
-    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def ordinal(number: int) -> str:

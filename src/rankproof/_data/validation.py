@@ -71,7 +71,7 @@ def checked_text(name: str, value: Any) -> str:
 
 def checked_names(name: str, value: Any) -> tuple[str, ...]:
     """The value as a list of texts, none of them empty; a single text is an error."""
-    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(one, str) and one for one in value):
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(item, str) and item for item in value):
         raise UsageError(f"{name} is {for_message(str(value))}", fix='pass a list of names, such as ["title", "text"]')
     return tuple(value)
 
@@ -89,28 +89,28 @@ def check_options(value: Any, more: Mapping[Any, Callable[[str, Any], Any]] | No
     `more` has the checks of further types; a value of a type without a check is not changed.
     """
     for setting in settings_of(type(value)):
-        given = getattr(value, setting.field)
-        if not (given is None and setting.optional):
-            object.__setattr__(value, setting.field, checked_setting(setting, given, more))
+        plain = getattr(value, setting.field)
+        if not (plain is None and setting.optional):
+            object.__setattr__(value, setting.field, checked_setting(setting, plain, more))
 
 
-def checked_setting(setting: Setting, given: Any, more: Mapping[Any, Callable[[str, Any], Any]] | None = None) -> Any:
+def checked_setting(setting: Setting, value: Any, more: Mapping[Any, Callable[[str, Any], Any]] | None = None) -> Any:
     """The value of a setting in its plain form; `more` has the checks of further types."""
     name, kind, option = setting.field.rstrip("_"), setting.type, setting.option
     if more and kind in more:
-        return more[kind](name, given)
+        return more[kind](name, value)
     if option.role == "fields":
-        return fields(given, name)
+        return fields(value, name)
     if kind is int:
-        return checked_integer(name, given, *(None if bound is None else int(bound) for bound in (option.least, option.most)))
+        return checked_integer(name, value, *(None if bound is None else int(bound) for bound in (option.least, option.most)))
     if kind is float:
-        return checked_number(name, given, option.least, option.most)
+        return checked_number(name, value, option.least, option.most)
     if get_origin(kind) is Literal:
-        return checked_choice(name, given, get_args(kind))
-    if kind == bool | tuple[str, ...] and not isinstance(given, bool):
-        return checked_names(name, given)
+        return checked_choice(name, value, get_args(kind))
+    if kind == bool | tuple[str, ...] and not isinstance(value, bool):
+        return checked_names(name, value)
     plain: Mapping[Any, Callable[[str, Any], Any]] = {bool: checked_bool, str: checked_text, tuple[str, ...]: checked_names}
-    return plain[kind](name, given) if kind in plain else given
+    return plain[kind](name, value) if kind in plain else value
 
 
 def _within(value: float, least: float | None, most: float | None) -> bool:

@@ -52,8 +52,8 @@ def id_column(column: Any, role: str, name: str, source: str, done: int) -> Any:
         return id_column(column.dictionary_decode(), role, name, source, done)
     if str(kind).partition("[")[0] in _BYTES:
         ids = [
-            None if one is None else id_of_value(one, role, source=source, line=line)
-            for line, one in _enumerate_rows(column, done)
+            None if value is None else id_of_value(value, role, source=source, line=line)
+            for line, value in _enumerate_rows(column, done)
         ]
         return load_pyarrow().array(ids, load_pyarrow().large_string())
     if len(column) and (types.is_floating(kind) or types.is_null(kind)):

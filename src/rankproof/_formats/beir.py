@@ -31,8 +31,8 @@ class BeirFormat:
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         if _has_header(source):
             return TSV.read_qrels(source, options)
-        found = native.read_qrels(source, self.native_reader(source, "qrels"), options)
-        return found or self._plain_qrels(source, options)
+        qrels = native.read_qrels(source, self.native_reader(source, "qrels"), options)
+        return qrels or self._plain_qrels(source, options)
 
     def _plain_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         grades = GradeReader(source.name, options.grade_map)
@@ -43,8 +43,8 @@ class BeirFormat:
             return TSV.read_run(source, name, options)
         if options.read_options.order == "rank":
             raise row_error("rank-missing", source=source.name)
-        found = native.read_run(source, name, self.native_reader(source, "run"), options)
-        return found or build_run(_run_rows(source), name=name, source=source.name, read_options=options.read_options)
+        run = native.read_run(source, name, self.native_reader(source, "run"), options)
+        return run or build_run(_run_rows(source), name=name, source=source.name, read_options=options.read_options)
 
     def native_reader(self, source: ByteSource, kind: Kind) -> native.ReadTable:
         """The reader in C of rows without a header; the delimiter 0 is any white space."""

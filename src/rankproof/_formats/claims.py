@@ -59,41 +59,41 @@ def claim_blocks(verdicts: Iterable[ClaimVerdict]) -> Iterator[bytes]:
         yield _json_block({key: value for key, value in values if key not in _OPTIONAL or value != _OPTIONAL[key]})
 
 
-def _line_of(one: ClaimVerdict) -> _ClaimLine:
-    claim = one.claim
+def _line_of(claim_verdict: ClaimVerdict) -> _ClaimLine:
+    claim = claim_verdict.claim
     return _ClaimLine(
-        query=one.query,
-        system=one.system,
+        query=claim_verdict.query,
+        system=claim_verdict.system,
         side=claim.side,
         n=claim.n,
         start=claim.start,
         end=claim.end,
         text=claim.text,
-        against=one.against,
-        verdict=one.verdict,
-        evidence=one.evidence,
-        judge=one.judge,
-        score=one.score,
-        reason=one.reason,
+        against=claim_verdict.against,
+        verdict=claim_verdict.verdict,
+        evidence=claim_verdict.evidence,
+        judge=claim_verdict.judge,
+        score=claim_verdict.score,
+        reason=claim_verdict.reason,
         reference=claim.reference,
-        shown=one.shown,
-        importance=one.importance,
+        shown=claim_verdict.shown,
+        importance=claim_verdict.importance,
         remark=claim.remark,
         lead_in=claim.lead_in,
-        repeat=one.repeat,
+        repeat=claim_verdict.repeat,
     )
 
 
 def read_claims(source: ByteSource) -> list[ClaimVerdict]:
     """The verdicts of claims.jsonl; a line that is wrong, or that repeats a verdict, is an error."""
-    found: dict[tuple[Any, ...], int] = {}
+    first_lines: dict[tuple[Any, ...], int] = {}
     verdicts = []
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         values = JsonObject(item, source.name, line=line, damaged_fix=EDITED_FIX)
         read = read_fields(_ClaimLine, values)
         if wrong := _wrong_value(read):
             raise values.error(wrong)
-        if (first := found.setdefault(_key(read), line)) != line:
+        if (first := first_lines.setdefault(_key(read), line)) != line:
             raise values.error(f"the verdict on this claim is there twice, first on line {first}")
         verdicts.append(_verdict_of(read))
     return verdicts
@@ -153,16 +153,16 @@ def context_blocks(contexts: Mapping[str, str]) -> Iterator[bytes]:
 
 def read_contexts(source: ByteSource) -> dict[str, str]:
     """The texts of contexts.jsonl by the id of their passage."""
-    found: dict[str, str] = {}
+    contexts: dict[str, str] = {}
     lines: dict[str, int] = {}
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         values = JsonObject(item, source.name, line=line, damaged_fix=EDITED_FIX)
         identity, text = values.text("id"), values.text("text")
-        if identity in found:
+        if identity in contexts:
             first = f"line {lines[identity]}"
             raise row_error("id-twice", source=source.name, line=line, column="context", token=identity, first=first)
-        found[identity], lines[identity] = text, line
-    return found
+        contexts[identity], lines[identity] = text, line
+    return contexts
 
 
 def _json_block(record: Mapping[str, Any]) -> bytes:

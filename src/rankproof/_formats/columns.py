@@ -79,13 +79,13 @@ class ColumnNames(NamedTuple):
 
     def given(self) -> dict[str, str]:
         """The names that are given, by argument; a column with two roles is an error."""
-        found = {name: value for name in _ROLES if (value := getattr(self, name)) is not None}
-        for name, value in found.items():
+        names = {name: value for name in _ROLES if (value := getattr(self, name)) is not None}
+        for name, value in names.items():
             if not isinstance(value, str):
                 raise UsageError(f"{name} is {type_phrase(value)}", fix="pass the name of a column as text")
-        if len(set(found.values())) < len(found):
-            raise UsageError(f"one column has two roles ({', '.join(found)})", fix="name a different column for each")
-        return found
+        if len(set(names.values())) < len(names):
+            raise UsageError(f"one column has two roles ({', '.join(names)})", fix="name a different column for each")
+        return names
 
 
 _ROLES = {"query": "query", "doc": "document", "score": "score", "grade": "grade"}
@@ -174,8 +174,8 @@ def _check_missing(names: Sequence[str], places: dict[str, int | None], rank: in
             raise file_error("header-unscored", source=source, line=line, found=names_for_message(names))
         if place is None:
             example = "relevance" if "grade" in places else "score"
-            found, known = names_for_message(names), COLUMN_NAMES[role]
-            raise file_error("header-missing", source=source, line=line, role=role, found=found, example=example, known=known)
+            listed, known = names_for_message(names), COLUMN_NAMES[role]
+            raise file_error("header-missing", source=source, line=line, role=role, found=listed, example=example, known=known)
 
 
 def _check_swapped(names: Sequence[str], kind: Kind, value: int | None, source: str, line: int | None) -> None:

@@ -43,12 +43,12 @@ class _QuotedRow:
         self.first, self.at = number, 0
 
     def fields(self) -> list[str]:
-        found: list[str] = []
+        cells: list[str] = []
         while True:
-            found.append(self._quoted() if self.line.startswith(_QUOTE, self.at) else self._bare())
+            cells.append(self._quoted() if self.line.startswith(_QUOTE, self.at) else self._bare())
             rest = self.line[self.at :]
             if not rest.strip("\r\n"):
-                return found
+                return cells
             if not rest.startswith(self.delimiter):
                 raise file_error("quote-text", source=self.source, line=self.number, column=self.at + 1)
             self.at += len(self.delimiter)
@@ -119,16 +119,16 @@ class DelimitedFormat:
     keeps_empty_queries: ClassVar[bool] = False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
-        found = native.read_qrels(source, self.native_reader(source, options, "qrels"), options)
-        return found or self._plain_qrels(source, options)
+        qrels = native.read_qrels(source, self.native_reader(source, options, "qrels"), options)
+        return qrels or self._plain_qrels(source, options)
 
     def _plain_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         grades = GradeReader(source.name, options.grade_map)
         return build_qrels(self._judgements(source, options, grades), grades, options.on_conflict)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
-        found = native.read_run(source, name, self.native_reader(source, options, "run"), options)
-        return found or build_run(self._rows(source, options), name=name, source=source.name, read_options=options.read_options)
+        run = native.read_run(source, name, self.native_reader(source, options, "run"), options)
+        return run or build_run(self._rows(source, options), name=name, source=source.name, read_options=options.read_options)
 
     def native_reader(self, source: ByteSource, options: ParseOptions, kind: Kind) -> native.ReadTable:
         """The reader in C, for a delimiter in ASCII."""

@@ -49,9 +49,9 @@ _UNSUPPORTED_TYPES = (
 
 def detect(source: ByteSource) -> str:
     """The name of the source's format; an empty file and one of an unsupported kind are errors."""
-    found, line = detect_container(source)
-    if found is not None:
-        return found
+    container, line = detect_container(source)
+    if container is not None:
+        return container
     suffix = own_format_of_suffix(source.name)
     if _is_trec_row(line):
         return _table_with_header(line) or "trec"
@@ -102,10 +102,10 @@ def _check_supported(head: bytes, name: str) -> None:
 
 def _first_row(text: bytes) -> tuple[bytes, bytes]:
     """The first line that is neither blank nor a comment, and the text after it."""
-    for found in _LINE.finditer(text):
-        line = found.group()
+    for match in _LINE.finditer(text):
+        line = match.group()
         if line.strip() and not line.startswith(b"#"):
-            return line.strip(b" "), text[found.end() :]
+            return line.strip(b" "), text[match.end() :]
     return b"", b""
 
 
@@ -136,8 +136,8 @@ def _table_with_header(line: bytes) -> str | None:
 
 def _delimited_format(line: bytes, suffix: str | None) -> str | None:
     """The format of a table, where the line is a header or looks like one, or the suffix says so."""
-    if found := _table_with_header(line):
-        return found
+    if table_format := _table_with_header(line):
+        return table_format
     if suffix in ("csv", "tsv"):
         return suffix
     lone = len(line.split()) == 1 and max(line.count(b","), line.count(b";")) >= 2

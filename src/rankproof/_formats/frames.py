@@ -28,9 +28,9 @@ def is_frame(value: object) -> bool:
 
 def library_of(value: object) -> str | None:
     """`pandas` or `polars`, None for anything else."""
-    for one in type(value).__mro__:
-        root = one.__module__.partition(".")[0]
-        if root in _LIBRARIES and one.__name__ in ("DataFrame", "LazyFrame"):
+    for base in type(value).__mro__:
+        root = base.__module__.partition(".")[0]
+        if root in _LIBRARIES and base.__name__ in ("DataFrame", "LazyFrame"):
             return root
     return None
 
@@ -145,7 +145,7 @@ def _polars_stream(frame: Any, source: str, order: Order) -> tuple[object, Strea
     texts = (pl.String, pl.Categorical, pl.Enum)
     columns = find_columns(column_names(frame), "run", source=source, order=order)
     query, doc, score = (frame.to_series(place) for place in (columns.query, columns.doc, columns.value))
-    textual = all(one.dtype in texts or one.dtype.is_integer() for one in (query, doc))
+    textual = all(ids.dtype in texts or ids.dtype.is_integer() for ids in (query, doc))
     if not textual or (columns.scored and not score.dtype.is_numeric()):
         return None
     parts = {"query": query.cast(pl.String), "doc": doc.cast(pl.String), "score": score}

@@ -49,20 +49,20 @@ class JsonFormat:
         return native.read_run(source, name, native_reader(options, "run"), options) or self._plain_run(source, name, options)
 
     def _plain_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
-        found = JsonContent(source)
-        if found.is_array:
-            return records.read_judgements(found.items(), source.name, options)
-        grades = GradeReader(source.name, options.grade_map, line_now=found.line)
-        return build_qrels(found.with_item_lines(_judgements(found, grades)), grades)
+        content = JsonContent(source)
+        if content.is_array:
+            return records.read_judgements(content.items(), source.name, options)
+        grades = GradeReader(source.name, options.grade_map, line_now=content.line)
+        return build_qrels(content.with_item_lines(_judgements(content, grades)), grades)
 
     def _plain_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
-        found = JsonContent(source)
+        content = JsonContent(source)
         made = partial(build_run, name=name, source=source.name, read_options=options.read_options)
-        if found.is_array:
-            return made(records.run_rows(found.items(), source.name, options))
+        if content.is_array:
+            return made(records.run_rows(content.items(), source.name, options))
         if options.read_options.order == "rank":
             raise row_error("rank-missing", source=source.name)
-        return made(found.with_item_lines(_run_rows(found)), queries=list(found.value))
+        return made(content.with_item_lines(_run_rows(content)), queries=list(content.value))
 
     def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
         value = JsonContent(source).value
@@ -137,13 +137,13 @@ class JsonContent:
         return strict_json.line_of(self.text, self.path)
 
 
-def _run_rows(found: JsonContent) -> Iterator[RunRow]:
-    for query, doc, number in found.cells("a number"):
-        yield RunRow(query, doc, score_of_json(number, query=query, doc=doc, source=found.source, line=None))
+def _run_rows(content: JsonContent) -> Iterator[RunRow]:
+    for query, doc, number in content.cells("a number"):
+        yield RunRow(query, doc, score_of_json(number, query=query, doc=doc, source=content.source, line=None))
 
 
-def _judgements(found: JsonContent, grades: GradeReader) -> Iterator[Judgement]:
-    for query, doc, number in found.cells("an integer grade"):
+def _judgements(content: JsonContent, grades: GradeReader) -> Iterator[Judgement]:
+    for query, doc, number in content.cells("an integer grade"):
         yield Judgement(query, doc, grades.of_value(number, query=query, doc=doc, line=None))
 
 
@@ -195,12 +195,12 @@ class JsonLinesFormat:
     keeps_judge_labels, keeps_empty_queries = True, False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
-        found = native.read_qrels(source, native_reader(options, "qrels", by_line=True), options)
-        return found or records.read_judgements(parsed_lines(source), source.name, options)
+        qrels = native.read_qrels(source, native_reader(options, "qrels", by_line=True), options)
+        return qrels or records.read_judgements(parsed_lines(source), source.name, options)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
-        found = native.read_run(source, name, native_reader(options, "run", by_line=True), options)
-        return found or self._plain_run(source, name, options)
+        run = native.read_run(source, name, native_reader(options, "run", by_line=True), options)
+        return run or self._plain_run(source, name, options)
 
     def _plain_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
         rows = records.run_rows(parsed_lines(source), source.name, options)

@@ -34,8 +34,8 @@ def read_run(source: ByteSource, name: str, read: ReadTable, options: ParseOptio
     if table is None:
         return None
     queries, offsets, text, bounds, scores, ranks, lines, tags, _ = table
-    found, numbers = (np.frombuffer(column, dtype=np.int64) for column in (ranks, lines))
-    if options.read_options.order == "rank" and NO_RANK in found:
+    rank_values, line_numbers = (np.frombuffer(column, dtype=np.int64) for column in (ranks, lines))
+    if options.read_options.order == "rank" and NO_RANK in rank_values:
         return None
     return Run.from_columns(
         name=name,
@@ -43,8 +43,8 @@ def read_run(source: ByteSource, name: str, read: ReadTable, options: ParseOptio
         offsets=np.frombuffer(offsets, dtype=np.int64),
         docs=PackedIds(text, np.frombuffer(bounds, dtype=np.int64)),
         scores=np.frombuffer(scores, dtype=np.float64),
-        ranks=known(found),
-        lines=numbers if numbers[0] else None,
+        ranks=known(rank_values),
+        lines=line_numbers if line_numbers[0] else None,
         tags=tags,
         source=source.name,
     )
@@ -58,10 +58,12 @@ def read_qrels(source: ByteSource, read: ReadTable, options: ParseOptions) -> Qr
     queries, offsets, text, bounds, grades, *_ = table
     docs, values = PackedIds(text, np.frombuffer(bounds, dtype=np.int64)), np.frombuffer(grades, dtype=np.int64).tolist()
     spans = list(pairwise(np.frombuffer(offsets, dtype=np.int64).tolist()))
-    found = {query: dict(zip(docs[a:b], values[a:b], strict=True)) for query, (a, b) in zip(queries, spans, strict=True)}
-    if sum(map(len, found.values())) < len(values):
+    grades_by_query = {
+        query: dict(zip(docs[a:b], values[a:b], strict=True)) for query, (a, b) in zip(queries, spans, strict=True)
+    }
+    if sum(map(len, grades_by_query.values())) < len(values):
         return None
-    return Qrels.of_checked(found, source=source.name)
+    return Qrels.of_checked(grades_by_query, source=source.name)
 
 
 _DOC_PLACES: Final[Places] = (0, 2, 3, -1, -1, 1)
@@ -101,17 +103,17 @@ class _BySubtopic:
     def add(self, query: str, names: Sequence[str], docs: Sequence[str], values: Sequence[int]) -> None:
         largest: dict[str, int] = {}
         differing = set()
-        each: dict[str, dict[str, int]] = {name: {} for name in dict.fromkeys(names)}
+        by_subtopic: dict[str, dict[str, int]] = {name: {} for name in dict.fromkeys(names)}
         for name, doc, value in zip(names, docs, values, strict=True):
-            each[name][doc] = value
+            by_subtopic[name][doc] = value
             known = largest.setdefault(doc, value)
             if known != value:
                 differing.add(doc)
                 largest[doc] = max(known, value)
-        self.grades[query], self.subtopics[query] = largest, each
-        self.names |= each.keys()
+        self.grades[query], self.subtopics[query] = largest, by_subtopic
+        self.names |= by_subtopic.keys()
         self.merged += len(differing)
-        self.rows += sum(map(len, each.values()))
+        self.rows += sum(map(len, by_subtopic.values()))
 
 
 def _reader_of_four(places: Places) -> ReadTable:

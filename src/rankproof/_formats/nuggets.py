@@ -41,27 +41,27 @@ class QueryNuggets:
 def read_nuggets(source: ByteSource) -> dict[str, tuple[Nugget, ...]]:
     """The nuggets of each query; a draft that no person has confirmed is an error."""
     lines = list(_lines(source))
-    drafts = [line for line, one in lines if not one.confirmed]
+    drafts = [line for line, query_nuggets in lines if not query_nuggets.confirmed]
     if drafts:
         others = f", as are those of {pluralise(len(drafts) - 1, 'other query', 'other queries')}" if drafts[1:] else ""
-        query = next(one.query for line, one in lines if line == drafts[0])
+        query = next(query_nuggets.query for line, query_nuggets in lines if line == drafts[0])
         raise InputError(
             f"the nuggets of query {for_message(query)} are a draft that no person has confirmed{others}",
             fix=f'confirm them with: rankproof serve RESULTS --nuggets {source.name}, or read them and write "confirmed": true',
             source=source.name,
             line=drafts[0],
         )
-    return {one.query: one.nuggets for _, one in lines}
+    return {query_nuggets.query: query_nuggets.nuggets for _, query_nuggets in lines}
 
 
 def read_nugget_drafts(source: ByteSource) -> dict[str, QueryNuggets]:
     """The nuggets of each query, confirmed or not."""
-    return {one.query: one for _, one in _lines(source)}
+    return {query_nuggets.query: query_nuggets for _, query_nuggets in _lines(source)}
 
 
-def nugget_blocks(found: Iterable[QueryNuggets]) -> Iterator[bytes]:
+def nugget_blocks(nuggets: Iterable[QueryNuggets]) -> Iterator[bytes]:
     """The nuggets, one query a line."""
-    return (json_line(one.plain()) for one in found)
+    return (json_line(query_nuggets.plain()) for query_nuggets in nuggets)
 
 
 def _lines(source: ByteSource) -> Iterator[tuple[int, QueryNuggets]]:

@@ -127,7 +127,8 @@ def _row_group_bytes(metadata: Any, names: frozenset[str]) -> int:
     large = (group for group in groups if group.total_byte_size > _LARGE_GROUP_BYTES)
     columns = ([group.column(at) for at in range(group.num_columns)] for group in large)
     sizes = (
-        sum(one.total_uncompressed_size for one in column if one.path_in_schema.split(".")[0] in names) for column in columns
+        sum(chunk.total_uncompressed_size for chunk in group_columns if chunk.path_in_schema.split(".")[0] in names)
+        for group_columns in columns
     )
     return max(sizes, default=0)
 

@@ -31,15 +31,15 @@ def preference_rows(source: ByteSource, form: str) -> Iterator[PreferenceRow]:
     names = PREFERENCE_FORMATS[form]
     count = len(names.split())
     for line, text in numbered_lines(source):
-        found = text.split()
-        if len(found) != count:
-            raise row_error("preference-columns", source=source.name, line=line, found=len(found), count=count, names=names)
-        query, doc = found[0].decode(), found[-2].decode()
+        parts = text.split()
+        if len(parts) != count:
+            raise row_error("preference-columns", source=source.name, line=line, found=len(parts), count=count, names=names)
+        query, doc = parts[0].decode(), parts[-2].decode()
         if b"\0" in text:
-            for column, one in (("query", query), ("document", doc)):
-                checked_id(one, column, source=source.name, line=line)
-        subgroup = found[2].decode() if count == 5 else "0"
-        yield PreferenceRow(query, found[1].decode(), subgroup, doc, _level(found[-1], source.name, line), line)
+            for column, id in (("query", query), ("document", doc)):
+                checked_id(id, column, source=source.name, line=line)
+        subgroup = parts[2].decode() if count == 5 else "0"
+        yield PreferenceRow(query, parts[1].decode(), subgroup, doc, _level(parts[-1], source.name, line), line)
 
 
 def _level(token: bytes, source: str, line: int) -> float:

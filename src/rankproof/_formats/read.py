@@ -121,7 +121,7 @@ def _sample_run(run: str, name: str | None) -> Run:
     with sample_files() as (_, *paths):
         known = {system_name(path): path for path in paths}
         if run not in known:
-            fix = f"choose from: {', '.join(SAMPLE_RUN_PREFIX + one for one in known)}"
+            fix = f"choose from: {', '.join(SAMPLE_RUN_PREFIX + system for system in known)}"
             raise UsageError(f"the sample has no run {for_message(run)}", fix=fix)
         return open_file(known[run]).run(name=name or run, read_options=ReadOptions())
 
@@ -205,13 +205,13 @@ def _read_files(files: Sequence[str], storage: CorpusStorage | None) -> Corpus:
 
 def corpus_files(folder: str) -> list[str]:
     """The files of the folder's documents: one called corpus, or parts such as corpus-1.jsonl.zst, sorted by name."""
-    found: dict[str, list[str]] = {}
+    collections: dict[str, list[str]] = {}
     for name in sorted(os.listdir(folder)):
         if match := _CORPUS_FILE.fullmatch(name):
             # Parts of one suffix belong together; any other file is a collection of its own.
             key = match["suffix"] if match["part"] else name
-            found.setdefault(key, []).append(_plain_file(folder, os.path.join(folder, name)))
-    files, *others = found.values() or [[]]
+            collections.setdefault(key, []).append(_plain_file(folder, os.path.join(folder, name)))
+    files, *others = collections.values() or [[]]
     if others:
         fix = "move one of them to another folder; the parts of a collection are all called corpus-…, with one suffix"
         raise InputError(f"the folder also has {for_message(os.path.basename(others[0][0]))}", fix=fix, source=files[0])
@@ -242,11 +242,11 @@ def read_folder_qrels(
 
 def queries_of_other_splits(folder: str, *, split: str = DEFAULT_SPLIT) -> frozenset[str]:
     """The judged queries of the folder's other splits; a file that cannot be read is ignored."""
-    found: set[str] = set()
+    queries: set[str] = set()
     for path in other_qrels(folder, split=split):
         with suppress(RankproofError):
-            found.update(open_file(path).qrels())
-    return frozenset(found)
+            queries.update(open_file(path).qrels())
+    return frozenset(queries)
 
 
 def other_qrels(folder: str, *, split: str = DEFAULT_SPLIT) -> list[str]:
@@ -298,11 +298,11 @@ def _find_file(folder: str, names: Iterable[str]) -> str | None:
 
 
 def _existing_file(folder: str, names: Sequence[str], what: str) -> str:
-    found = _find_file(folder, names)
-    if found is None:
+    path = _find_file(folder, names)
+    if path is None:
         code = "folder-lacks-qrels" if what == "qrels" else "folder-lacks"
         raise file_error(code, source=folder, what=what, expected=names[0])
-    return found
+    return path
 
 
 _T = TypeVar("_T")

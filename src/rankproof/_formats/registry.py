@@ -73,8 +73,8 @@ def format_named(name: str) -> FileFormat:
     """The format of that name."""
     if not isinstance(name, str) or name not in FORMATS:
         raise UsageError(f"no format is called {for_message(str(name))}", fix=f"choose one of {', '.join(FORMATS)}")
-    found: FileFormat = FORMATS[name]
-    return found
+    format: FileFormat = FORMATS[name]
+    return format
 
 
 def own_format_of_suffix(path: str) -> str | None:

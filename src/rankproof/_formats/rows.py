@@ -164,12 +164,12 @@ def judgements(items: NumberedItems, grades: GradeReader, options: ParseOptions)
 def _row_parts(
     items: NumberedItems, kind: Kind, source: str, options: ParseOptions
 ) -> Iterator[tuple[int | None, list[Any], Columns]]:
-    found: dict[tuple[str, ...], Columns] = {}
+    known_columns: dict[tuple[str, ...], Columns] = {}
     for line, item in items:
         if not isinstance(item, dict):
             raise file_error("json-shape", source=source, line=line, kind=json_type_name(item), expected=_EXAMPLES[kind])
         names = tuple(item)
-        columns = found.get(names)
+        columns = known_columns.get(names)
         if columns is None:
-            columns = found[names] = find_columns(names, kind, source=source, line=line, order=options.read_options.order)
+            columns = known_columns[names] = find_columns(names, kind, source=source, line=line, order=options.read_options.order)
         yield line, list(item.values()), columns

@@ -114,11 +114,11 @@ def open_frame(frame: Any, name: str) -> SourceTable:
 def checked_names(names: Sequence[Any], source: str, line: int | None = None) -> tuple[str, ...]:
     """The names of columns, each once; a column without a name is called by its place."""
     plain = [_checked_name(str(name).strip(), source, line) for name in names]
-    found = [name or f"column {place}" for place, name in enumerate(plain, start=1)]
-    for name, count in Counter(found).items():
+    filled = [name or f"column {place}" for place, name in enumerate(plain, start=1)]
+    for name, count in Counter(filled).items():
         if count > 1:
             raise file_error("header-repeated", source=source, line=line, name=name)
-    return tuple(found)
+    return tuple(filled)
 
 
 def _checked_name(name: str, source: str, line: int | None) -> str:
@@ -197,7 +197,7 @@ def _open_json(source: ByteSource, delimiter: str | None) -> SourceTable:
 
 def _open_json_columns(content: JsonContent) -> SourceTable:
     """A table written column by column: lists of one length, or objects with the keys 0, 1, 2 …, as pandas writes them."""
-    columns = {name: _json_column(one) for name, one in content.value.items()}
+    columns = {name: _json_column(values) for name, values in content.value.items()}
     if len(columns) < 2 or None in columns.values() or len({len(column or ()) for column in columns.values()}) > 1:
         raise InputError(
             "one object where a list of rows was expected",
@@ -224,12 +224,12 @@ def _objects(items: Iterator[tuple[int, Any]], source: str) -> Iterator[tuple[in
 
 def _keys(rows: Iterator[tuple[int, Any]], source: str) -> tuple[str, ...]:
     """The keys of all objects, in the order in which they come."""
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     for line, row in rows:
         for key in row:
-            if key not in found:
-                found[_checked_name(key, source, line)] = None
-    return tuple(found)
+            if key not in keys:
+                keys[_checked_name(key, source, line)] = None
+    return tuple(keys)
 
 
 def _open_parquet_table(source: ByteSource, delimiter: str | None) -> SourceTable:

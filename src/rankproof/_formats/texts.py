@@ -61,14 +61,14 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?", re.ASCII)
 
 def with_parsed_fields(queries: Mapping[_Key, Query], names: Iterable[str]) -> dict[_Key, Query]:
     """The queries with these fields as numbers, or as true and false, where every text is one; answers stay texts."""
-    found = dict(queries)
+    changed = dict(queries)
     for name in (name for name in names if name not in _TEXT_FIELDS):
-        texts = {key: text for key, query in found.items() if isinstance(text := query.fields.get(name), str)}
+        texts = {key: text for key, query in changed.items() if isinstance(text := query.fields.get(name), str)}
         parsed = {key: _parsed_cell(text) for key, text in texts.items()}
         if not any(isinstance(value, str) for value in parsed.values()):
             for key, value in parsed.items():
-                found[key] = replace(found[key], fields=MappingProxyType({**found[key].fields, name: value}))
-    return found
+                changed[key] = replace(changed[key], fields=MappingProxyType({**changed[key].fields, name: value}))
+    return changed
 
 
 def _parsed_cell(text: str) -> str | int | float | bool:
@@ -83,11 +83,11 @@ def _parsed_cell(text: str) -> str | int | float | bool:
 def read_weights(source: ByteSource) -> dict[str, float]:
     """The weights in lines of query and weight, separated by a tab, comma or space, or in queries.jsonl."""
     if read_all_bytes(source)[:3].lstrip(BOM).lstrip().startswith(b"{"):
-        found = read_queries(source).weights
-        if found is None:
+        stated = read_queries(source).weights
+        if stated is None:
             first = next(iter(read_queries(source).values()))
             raise row_error("weight-missing", source=source.name, line=1, query=first.id, text=first.text)
-        return found
+        return stated
     weights: dict[str, float] = {}
     for line, text in numbered_text_lines(source):
         row = text.strip()
@@ -193,32 +193,32 @@ _EXAMPLE = '{"query": "q1", "answer": "Paris", "cited": ["d1"]}'
 
 def read_answers(source: ByteSource, known: Collection[str] | None = None) -> Answers:
     """The answers of a file; a repeated query, or one that is not known, is an error with its line."""
-    found: dict[str, Answer] = {}
+    answers: dict[str, Answer] = {}
     repeats: dict[str, list[Answer]] = {}
     lines: dict[str, int] = {}
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         if not isinstance(item, dict):
             raise file_error("json-shape", source=source.name, line=line, kind=json_type_name(item), expected=_EXAMPLE)
         query = _query(item, source.name, line)
-        if query in found and is_repeat(item, query, len(repeats.get(query, ())) + 2, source.name, line):
+        if query in answers and is_repeat(item, query, len(repeats.get(query, ())) + 2, source.name, line):
             repeats.setdefault(query, []).append(_answer(item, query, source.name, line))
             continue
-        if query in found:
+        if query in answers:
             raise row_error("id-twice", source=source.name, line=line, column="query", token=query, first=f"line {lines[query]}")
         if known is not None and query not in known:
             raise _unknown_query_error(query, known, source.name, line)
-        found[query], lines[query] = _answer(item, query, source.name, line), line
-    if not found:
+        answers[query], lines[query] = _answer(item, query, source.name, line), line
+    if not answers:
         raise row_error("no-rows", source=source.name)
-    return Answers(found, source=source.name, repeats=repeats)
+    return Answers(answers, source=source.name, repeats=repeats)
 
 
 def is_repeat(item: Mapping[str, Any], query: str, number: int, source: str, line: int) -> bool:
     """Whether the answer has the next repeat number of its query; no number is False, and another one an error."""
-    found = item.get(REPEAT)
-    if found is not None and found != number:
-        raise _field_error(REPEAT, query, found, f"write {number}: the answers of a query are numbered 1, 2, 3 …", source, line)
-    return found is not None
+    stated = item.get(REPEAT)
+    if stated is not None and stated != number:
+        raise _field_error(REPEAT, query, stated, f"write {number}: the answers of a query are numbered 1, 2, 3 …", source, line)
+    return stated is not None
 
 
 def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
@@ -229,10 +229,10 @@ def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
     import json
 
     for system, answers in systems:
-        for query, number, one in answers.with_repeats():
-            given = None if one.given is None else list(one.given)
+        for query, number, answer in answers.with_repeats():
+            passages = None if answer.given is None else list(answer.given)
             repeat = {REPEAT: number} if number > 1 else {}
-            parts = {"answer": one.text, "cited": list(one.cited), "given": given, "state": one.state}
+            parts = {"answer": answer.text, "cited": list(answer.cited), "given": passages, "state": answer.state}
             line = json.dumps({"system": system, "query": query, **repeat, **parts}, ensure_ascii=False)
             yield escape_json(line).encode() + b"\n"
 
@@ -264,8 +264,8 @@ def _answer(item: dict[str, Any], query: str, source: str, line: int) -> Answer:
         raise file_error("text-surrogate", source=source, line=line, role="answer", token=query)
     if state == "answered" and (not value.strip() or ("state" not in item and is_abstention(value))):
         state = "abstained"
-    cited, given = (_ids(item, name, query, source, line) for name in ("cited", "given"))
-    return Answer(value, tuple(dict.fromkeys(cited or ())), given, state)
+    cited, passages = (_ids(item, name, query, source, line) for name in ("cited", "given"))
+    return Answer(value, tuple(dict.fromkeys(cited or ())), passages, state)
 
 
 def _ids(item: dict[str, Any], name: str, query: str, source: str, line: int) -> tuple[str, ...] | None:
@@ -274,7 +274,7 @@ def _ids(item: dict[str, Any], name: str, query: str, source: str, line: int) ->
         return None
     if not isinstance(value, list):
         raise _field_error(name, query, value, 'write a list of document ids, such as ["d1"]', source, line)
-    return tuple(id_of_value(one, "document", source=source, line=line) for one in value)
+    return tuple(id_of_value(id, "document", source=source, line=line) for id in value)
 
 
 def _field_error(name: str, query: str, value: object, fix: str, source: str, line: int) -> InputError:

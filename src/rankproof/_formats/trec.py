@@ -30,10 +30,10 @@ def numbered_lines(source: ByteSource) -> Iterator[tuple[int, bytes]]:
         yield number, row
 
 
-def run_columns_error(found: int, *, source: str, line: int) -> InputError:
+def run_columns_error(columns: int, *, source: str, line: int) -> InputError:
     """The error for a line of a run without six columns."""
-    code = "run-is-qrels" if found == 4 and line == 1 else "run-columns"
-    return row_error(code, source=source, line=line, found=found)
+    code = "run-is-qrels" if columns == 4 and line == 1 else "run-columns"
+    return row_error(code, source=source, line=line, found=columns)
 
 
 def run_rows(source: ByteSource) -> Iterator[RunRow]:
@@ -43,19 +43,19 @@ def run_rows(source: ByteSource) -> Iterator[RunRow]:
     number is an error: an id then contains white space, which shifts the columns.
     """
     for line, text in numbered_lines(source):
-        found = text.split()
-        if len(found) < 6 or (len(found) > 6 and (parse_rank(found[3]) is None or _DECIMAL.fullmatch(found[5]))):
-            raise run_columns_error(len(found), source=source.name, line=line)
+        columns = text.split()
+        if len(columns) < 6 or (len(columns) > 6 and (parse_rank(columns[3]) is None or _DECIMAL.fullmatch(columns[5]))):
+            raise run_columns_error(len(columns), source=source.name, line=line)
         query, _, doc, rank, score, tag = text.split(maxsplit=5)
         _check_nul(text, query, doc, source.name, line)
         value = parse_score(score, source=source.name, line=line)
         yield RunRow(query.decode(), doc.decode(), value, parse_rank(rank), line, tag.rstrip().decode())
 
 
-def qrels_columns_error(found: int, *, source: str, line: int) -> InputError:
+def qrels_columns_error(columns: int, *, source: str, line: int) -> InputError:
     """The error for a line of qrels without four columns."""
-    code = {3: "qrels-three", 6: "qrels-is-run"}.get(found, "qrels-columns")
-    return row_error(code, source=source, line=line, found=found)
+    code = {3: "qrels-three", 6: "qrels-is-run"}.get(columns, "qrels-columns")
+    return row_error(code, source=source, line=line, found=columns)
 
 
 def read_marked_qrels(source: ByteSource, options: ParseOptions) -> Qrels:
@@ -85,8 +85,8 @@ def qrels_rows(source: ByteSource, grades: GradeReader) -> Iterator[Judgement]:
 def _check_nul(text: bytes, query: bytes, doc: bytes, source: str, line: int) -> None:
     """Refuses a NUL byte in an id of the row."""
     if b"\0" in text:
-        for column, one in (("query", query), ("document", doc)):
-            checked_id(one.decode(), column, source=source, line=line)
+        for column, id in (("query", query), ("document", doc)):
+            checked_id(id.decode(), column, source=source, line=line)
 
 
 _SPACE = frozenset(" \t\n\r\x0b\x0c")
@@ -98,21 +98,21 @@ class TrecFormat:
     keeps_judge_labels, keeps_empty_queries = True, False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
-        found = native.read_qrels(source, self.native_reader("qrels"), options)
-        return found or read_marked_qrels(source, options)
+        qrels = native.read_qrels(source, self.native_reader("qrels"), options)
+        return qrels or read_marked_qrels(source, options)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
-        found = native.read_run(source, name, self.native_reader("run"), options)
-        return found or build_run(run_rows(source), name=name, source=source.name, read_options=options.read_options)
+        run = native.read_run(source, name, self.native_reader("run"), options)
+        return run or build_run(run_rows(source), name=name, source=source.name, read_options=options.read_options)
 
     def native_reader(self, kind: Kind) -> native.ReadTable:
         """The reader in C."""
         return lambda align, stream: align.read_table(stream, kind == "run", native.BLOCK_BYTES, native.WIDEST_SCAN)
 
     def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
-        found = len(next(numbered_lines(source), (0, b""))[1].split())
+        columns = len(next(numbered_lines(source), (0, b""))[1].split())
         kinds: dict[int, Kind] = {4: "qrels", 6: "run"}
-        return kinds.get(min(found, 6))
+        return kinds.get(min(columns, 6))
 
     def run_blocks(self, run: Run) -> Iterator[bytes]:
         tag = _tag(run)

@@ -53,11 +53,11 @@ def qrels_blocks(qrels: Qrels, format: str) -> Iterator[bytes]:
 
 def chosen_format(path: StrPath, format: str | None) -> str:
     """The named format, or else the one of the path's suffix."""
-    found = format or format_of_suffix(path_text(path))
-    if found is None:
+    name = format or format_of_suffix(path_text(path))
+    if name is None:
         raise UsageError(f"the suffix of {path} names no format", fix=f"specify one of {', '.join(FORMATS)}")
-    format_named(found)
-    return found
+    format_named(name)
+    return name
 
 
 ConvertKind = Literal["run", "qrels", "dataset"]
@@ -130,11 +130,11 @@ def convert(
     if kind == "dataset":
         raise file_error("not-a-folder", source=path)
     file = open_file(path, format=source_format, delimiter=delimiter, encoding=encoding)
-    found = kind or ("qrels" if grade_map is not None else file.kind())
-    if found is None:
+    chosen_kind = kind or ("qrels" if grade_map is not None else file.kind())
+    if chosen_kind is None:
         raise file_error("kind-unknown", source=file.source.name)
     name = chosen_format(goal, target_format)
-    if found == "qrels":
+    if chosen_kind == "qrels":
         return _convert_qrels(file.qrels(grade_map=grade_map, on_conflict=on_conflict), goal, name)
     return _convert_run(file, goal, name, ReadOptions(on_duplicate=on_duplicate))
 

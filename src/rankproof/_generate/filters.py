@@ -10,7 +10,7 @@ from typing import Any
 
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Query
-from rankproof._generate.draft import UNANSWERABLE, KeptQuery, QueryDraft, RejectReason, SourceDocument
+from rankproof._generate.generated_queries import UNANSWERABLE, KeptQuery, QueryDraft, RejectReason, SourceDocument
 from rankproof.stages._analyzer import WordAnalyzer, split_words
 from rankproof.stages._base import QueryTimer
 from rankproof.stages._bm25 import BM25, idf
@@ -52,15 +52,15 @@ class TermStatistics:
     def __init__(self, corpus: Corpus, fields: Collection[str]) -> None:
         self.texts = passage_texts(corpus, tuple(fields))
         self.terms = WordAnalyzer(LANGUAGE, stemming=True, stop_words=tuple(FUNCTION_WORDS.split()))
-        self._found = Counter(term for text in self.texts.values() for term in set(self.terms.tokenize(text)))
+        self._document_counts = Counter(term for text in self.texts.values() for term in set(self.terms.tokenize(text)))
 
     def has_known_word(self, text: str) -> bool:
         """Whether a word of the text is in some document."""
-        return any(term in self._found for term in self.terms.tokenize(text))
+        return any(term in self._document_counts for term in self.terms.tokenize(text))
 
     def idf(self, term: str) -> float:
         """The inverse document frequency of a term."""
-        return idf(self._found.get(term, 0), len(self.texts))
+        return idf(self._document_counts.get(term, 0), len(self.texts))
 
     def top_terms(self, text: str, count: int, without: Iterable[str] = ()) -> list[str]:
         """The words of the highest tf x idf, one for each stem; ties are in the order of the text."""
@@ -86,7 +86,7 @@ def reject_reason(
     """Why the query is rejected on its own, None where it passes."""
     words = split_words(draft.text)
     texts = [split_words(term_statistics.texts[doc]) for doc in source.docs]
-    found: Mapping[RejectReason, Callable[[], bool]] = {
+    checks: Mapping[RejectReason, Callable[[], bool]] = {
         "empty": lambda: not any(char.isalpha() for char in draft.text),
         "short": lambda: len(words) < MIN_QUERY_WORDS,
         "long": lambda: len(words) > MAX_QUERY_WORDS or len(draft.text) > MAX_QUERY_CHARACTERS,
@@ -98,7 +98,7 @@ def reject_reason(
         "answerable": lambda: source.category == UNANSWERABLE and bool(draft.answers),
         "no-negation": lambda: source.category == "negated" and not _NEGATION.search(draft.text),
     }
-    return next((reason for reason, is_so in found.items() if is_so()), None)
+    return next((reason for reason, is_so in checks.items() if is_so()), None)
 
 
 def is_title(words: Sequence[str], title: Sequence[str]) -> bool:
@@ -152,13 +152,13 @@ class DuplicateFilter:
 def round_trip(corpus: Corpus, kept: Sequence[KeptQuery], fields: tuple[str, ...]) -> dict[str, Any]:
     """How many queries have their target in the top 10 of BM25, overall and by category; no query is rejected by it."""
     index = BM25(fields=fields, depth=ROUND_TRIP_DEPTH).index(corpus)
-    rankings = [index.search(Query(one.id, one.text), (), QueryTimer()) for one in kept]
-    of = Counter(one.source.category for one in kept)
-    found = Counter(one.source.category for one, (docs, _) in zip(kept, rankings, strict=True) if one.source.docs[0] in docs)
+    rankings = [index.search(Query(query.id, query.text), (), QueryTimer()) for query in kept]
+    of = Counter(query.source.category for query in kept)
+    hits = Counter(query.source.category for query, (docs, _) in zip(kept, rankings, strict=True) if query.source.docs[0] in docs)
     return {
         "by": "bm25",
         "top": ROUND_TRIP_DEPTH,
-        "found": found.total(),
+        "found": hits.total(),
         "of": len(kept),
-        "categories": {category: {"found": found[category], "of": count} for category, count in of.items()},
+        "categories": {category: {"found": hits[category], "of": count} for category, count in of.items()},
     }

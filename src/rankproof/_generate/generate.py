@@ -1,38 +1,46 @@
-"""Samples documents, generates a query from each, and keeps those that pass the filters."""
+"""Samples documents, generates a query from each, keeps those that pass the filters, and reports them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from random import Random
 from typing import Any
 
+from rankproof._data import format_versions, validation
 from rankproof._data.corpus import Corpus
-from rankproof._data.dataset import Queries, Query
-from rankproof._data.qrels import Judgement, Qrels
+from rankproof._data.dataset import Query
 from rankproof._data.text import pluralise
-from rankproof._generate.draft import (
+from rankproof._executors.base import Progress
+from rankproof._generate.filters import DuplicateFilter, TermStatistics, reject_reason, round_trip
+from rankproof._generate.generated_queries import (
     REJECT_REASONS,
     TWO_DOCUMENT_CATEGORIES,
-    UNANSWERABLE,
     FailedDocument,
+    GeneratedQueries,
     KeptQuery,
     QueryDraft,
     RejectedQuery,
     SourceDocument,
 )
-from rankproof._generate.filters import DuplicateFilter, TermStatistics, reject_reason
-from rankproof._generate.generators import GenerationOutcome, QueryGenerator
+from rankproof._generate.generators import GenerationOutcome, LLMGenerator, QueryGenerator, RuleGenerator
+from rankproof._llm.budget import Estimate
+from rankproof._llm.session import LLMSession
+from rankproof._version import __version__
 from rankproof.errors import ExternalError, RankproofError, UsageError, closest_name, for_message
+from rankproof.models._chat.base import ChatModel
 from rankproof.stages._analyzer import split_words
 from rankproof.stages._base import QueryTimer
 from rankproof.stages._bm25 import BM25, BM25Searcher
+from rankproof.stages._fields import DEFAULT_FIELDS
 
+FORMAT = "rankproof-generate-report"
 MIN_DOCUMENT_WORDS = 8
 """The length of a document that queries are generated from."""
+MODEL_CATEGORIES = ("factual", "how-to", "keyword", "paraphrase")
+"""The default categories of a model."""
 _NEIGHBOURS = 5
 _QUERY_TERMS = 30
 ALIASES: Mapping[str, str] = {"paraphrased": "paraphrase", "howto": "how-to", "multihop": "multi-hop"}
@@ -59,109 +67,144 @@ class DocumentSampler:
     def _nearest(self, doc: str) -> str | None:
         """The document that BM25 finds for the top terms of this one; None where no other shares a term."""
         terms = " ".join(self._term_statistics.top_terms(self._term_statistics.texts[doc], _QUERY_TERMS))
-        found, _ = self._index.search(Query(doc, terms), (), QueryTimer())
-        return next((other for other in found if other != doc and other in self._fit), None)
+        ranking, _ = self._index.search(Query(doc, terms), (), QueryTimer())
+        return next((other for other in ranking if other != doc and other in self._fit), None)
 
     @cached_property
     def _index(self) -> BM25Searcher:
         return BM25(fields=self._fields, depth=_NEIGHBOURS).index(self._corpus)
 
 
-@dataclass(frozen=True, eq=False)
-class GeneratedQueries:
-    """The kept queries, the rejected ones with their reasons, and the documents that failed."""
-
-    wanted: Mapping[str, int]
-    judge_label: str
-    kept: list[KeptQuery] = field(default_factory=list)
-    rejected: list[RejectedQuery] = field(default_factory=list)
-    failed: list[FailedDocument] = field(default_factory=list)
-
-    def queries(self) -> Queries:
-        """The queries, with category, target, answers and generator as fields."""
-        return Queries((Query(one.id, one.text, fields=one.fields()) for one in self.kept), source="generated queries")
-
-    def qrels(self) -> Qrels:
-        """Each target with grade 1, that of an unanswerable query with grade 0; labelled with the generator."""
-        rows = (
-            Judgement(one.id, doc, 0 if one.source.category == UNANSWERABLE else 1, judge_label=one.generated_by)
-            for one in self.kept
-            for doc in one.source.docs
-        )
-        return Qrels(rows, source="generated qrels")
-
-    def missing_counts(self) -> dict[str, int]:
-        """How many queries of each category are missing."""
-        kept = Counter(one.source.category for one in self.kept)
-        return {category: wanted - kept[category] for category, wanted in self.wanted.items()}
-
-    def counts(self) -> dict[str, Any]:
-        """By category: wanted, kept, failed, and rejected by reason."""
-        missing, failed = self.missing_counts(), Counter(one.source.category for one in self.failed)
-        rejected = Counter((one.source.category, one.reason) for one in self.rejected)
-        return {
-            category: {
-                "wanted": wanted,
-                "kept": wanted - missing[category],
-                "failed": failed[category],
-                "rejected": {reason: rejected[category, reason] for reason in REJECT_REASONS if rejected[category, reason]},
-            }
-            for category, wanted in self.wanted.items()
-        }
-
-
 def split_count(count: int, categories: Sequence[str]) -> dict[str, int]:
     """The number of queries of each category; the first categories get the remainder."""
-    each, rest = divmod(count, len(categories))
-    return {category: each + (at < rest) for at, category in enumerate(categories)}
+    share, rest = divmod(count, len(categories))
+    return {category: share + (at < rest) for at, category in enumerate(categories)}
 
 
 def check_categories(categories: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
     """The categories with aliases resolved; an unknown or repeated category is refused."""
-    found = tuple(ALIASES.get(category, category) for category in categories)
-    for category in found:
+    names = tuple(ALIASES.get(category, category) for category in categories)
+    for category in names:
         if category not in known:
             near = closest_name(category, known)
             fix = f"did you mean {near}? known: {', '.join(known)}" if near else f"known: {', '.join(known)}"
             raise UsageError(f"unknown category {for_message(category)}", fix=fix)
-    if not found or len(set(found)) < len(found):
+    if not names or len(set(names)) < len(names):
         raise UsageError("a category is repeated, or there is none", fix="specify each category once")
-    return found
+    return names
 
 
-def initial_sources(sampler: DocumentSampler, wanted: Mapping[str, int]) -> list[SourceDocument]:
-    """The sources of the first round."""
-    return [source for category, count in wanted.items() for source in islice(sampler.sources(category), count)]
+class GenerationPipeline:
+    """Generates `count` queries of the categories from the documents, by rules or by a language model."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        count: int,
+        categories: Sequence[str] | None = None,
+        fields: tuple[str, ...] = DEFAULT_FIELDS,
+        seed: int = 0,
+        model: ChatModel | None = None,
+        session: LLMSession | None = None,
+        progress: Progress = lambda label, done, total: None,
+    ) -> None:
+        self.corpus, self.model, self._seed = corpus, model, seed
+        self._fields = validation.fields(fields)
+        self._term_statistics = TermStatistics(corpus, self._fields)
+        self._sampler = DocumentSampler(corpus, self._term_statistics, self._fields, seed)
+        self._generator: QueryGenerator = RuleGenerator(corpus, self._term_statistics, seed)
+        if model is not None:
+            self._generator = LLMGenerator(model, self._term_statistics, session or LLMSession(), progress)
+        default = MODEL_CATEGORIES if model is not None else self._generator.categories()
+        chosen = check_categories(default if categories is None else categories, self._generator.categories())
+        self.wanted: Mapping[str, int] = split_count(count, chosen)
+
+    def estimate(self) -> Estimate:
+        """The cost of the calls if no query is rejected."""
+        return self._generator.estimate(_next_sources(self._queues(), self.wanted))
+
+    def generate(self) -> GeneratedQueries:
+        """The wanted number of queries of each category, or as many as the documents give; a rejected query is replaced."""
+        generated, duplicates = GeneratedQueries(self.wanted, self._generator.judge_label), DuplicateFilter()
+        queues, rounds = self._queues(), 0
+        while self._generator.max_rounds is None or rounds < self._generator.max_rounds:
+            rounds += 1
+            sources = _next_sources(queues, generated.missing_counts())
+            if not sources:
+                break
+            for source, outcome in zip(sources, self._generator.generate(sources), strict=True):
+                self._accept_or_reject(generated, source, outcome, duplicates)
+        if not generated.kept:
+            raise _no_queries_error(generated)
+        return generated
+
+    def round_trip(self, generated: GeneratedQueries) -> dict[str, Any]:
+        """How many targets BM25 finds."""
+        return round_trip(self.corpus, generated.kept, self._fields)
+
+    def usage(self) -> Mapping[str, Any]:
+        """The counts of the calls so far, none without a language model."""
+        usage: Mapping[str, Any] = self._generator.describe().get("usage", {})
+        return usage
+
+    def report(self, generated: GeneratedQueries, check: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The report, generate.json; it lists every failed document and every rejected query."""
+        return {
+            "format": FORMAT,
+            "schema": format_versions.GENERATE_REPORT,
+            "rankproof": __version__,
+            "generated_by": generated.judge_label,
+            **self._generator.describe(),
+            "seed": self._seed,
+            "corpus": {
+                "name": self.corpus.source,
+                "documents": len(self.corpus),
+                "with_too_few_words": len(self.corpus) - len(self._sampler.docs),
+                "min_words": MIN_DOCUMENT_WORDS,
+                "fingerprint": self.corpus.fingerprint(),
+            },
+            "wanted": sum(self.wanted.values()),
+            "kept": len(generated.kept),
+            "categories": generated.counts(),
+            "reasons": REJECT_REASONS,
+            "check": check,
+            "failed": [failure.plain() for failure in generated.failed],
+            "rejected": [rejection.plain() for rejection in generated.rejected],
+        }
+
+    def _queues(self) -> dict[str, Iterator[SourceDocument]]:
+        return {category: self._sampler.sources(category) for category in self.wanted}
+
+    def _accept_or_reject(
+        self, generated: GeneratedQueries, source: SourceDocument, outcome: GenerationOutcome, duplicates: DuplicateFilter
+    ) -> None:
+        if isinstance(outcome, FailedDocument):
+            generated.failed.append(outcome)
+            return
+        if not isinstance(outcome, QueryDraft):
+            generated.rejected.append(RejectedQuery(source, "no-draft"))
+            return
+        terms = self._term_statistics.terms.tokenize(outcome.text)
+        documents = [self.corpus[doc] for doc in source.docs]
+        reason = reject_reason(outcome, source, documents, self._term_statistics) or duplicates.reject_reason(terms)
+        if reason is not None:
+            generated.rejected.append(RejectedQuery(source, reason, outcome.text))
+            return
+        # A rejected query is no duplicate of a later one, so its words are added only now.
+        duplicates.add(terms)
+        number = len(generated.kept) + 1
+        generated.kept.append(KeptQuery(f"g{number:05d}", outcome.text, source, outcome.answers, generated.judge_label))
 
 
-def generate(
-    corpus: Corpus,
-    term_statistics: TermStatistics,
-    sampler: DocumentSampler,
-    generator: QueryGenerator,
-    wanted: Mapping[str, int],
-) -> GeneratedQueries:
-    """The wanted number of queries of each category, or as many as the documents give; a rejected query is replaced."""
-    found, duplicates = GeneratedQueries(wanted, generator.judge_label), DuplicateFilter()
-    queues = {category: sampler.sources(category) for category in wanted}
-    rounds = 0
-    while generator.max_rounds is None or rounds < generator.max_rounds:
-        rounds += 1
-        sources = _next_sources(queues, found.missing_counts())
-        if not sources:
-            break
-        for source, outcome in zip(sources, generator.generate(sources), strict=True):
-            _accept_or_reject(found, source, outcome, corpus, term_statistics, duplicates)
-    if not found.kept:
-        raise _no_queries_error(found)
-    return found
+def _next_sources(queues: Mapping[str, Iterator[SourceDocument]], missing_counts: Mapping[str, int]) -> list[SourceDocument]:
+    return [source for category, queue in queues.items() for source in islice(queue, missing_counts[category])]
 
 
-def _no_queries_error(found: GeneratedQueries) -> RankproofError:
-    if found.failed:
-        documents = pluralise(len(found.failed), "document")
-        return ExternalError(f"no query was generated from {documents}; last error: {found.failed[-1].error}")
-    reasons = Counter(one.reason for one in found.rejected)
+def _no_queries_error(generated: GeneratedQueries) -> RankproofError:
+    if generated.failed:
+        documents = pluralise(len(generated.failed), "document")
+        return ExternalError(f"no query was generated from {documents}; last error: {generated.failed[-1].error}")
+    reasons = Counter(rejection.reason for rejection in generated.rejected)
     causes = (
         "; ".join(f"{REJECT_REASONS[reason]} ({count})" for reason, count in reasons.most_common(3))
         or "they have too few words, or no two have a word in common"
@@ -169,31 +212,3 @@ def _no_queries_error(found: GeneratedQueries) -> RankproofError:
     return UsageError(
         f"no query could be generated from these documents: {causes}", fix="choose other categories or other documents"
     )
-
-
-def _next_sources(queues: Mapping[str, Iterator[SourceDocument]], missing_counts: Mapping[str, int]) -> list[SourceDocument]:
-    return [source for category, queue in queues.items() for source in islice(queue, missing_counts[category])]
-
-
-def _accept_or_reject(
-    found: GeneratedQueries,
-    source: SourceDocument,
-    outcome: GenerationOutcome,
-    corpus: Corpus,
-    term_statistics: TermStatistics,
-    duplicates: DuplicateFilter,
-) -> None:
-    if isinstance(outcome, FailedDocument):
-        found.failed.append(outcome)
-        return
-    if not isinstance(outcome, QueryDraft):
-        found.rejected.append(RejectedQuery(source, "no-draft"))
-        return
-    terms = term_statistics.terms.tokenize(outcome.text)
-    documents = [corpus[doc] for doc in source.docs]
-    reason = reject_reason(outcome, source, documents, term_statistics) or duplicates.reject_reason(terms)
-    if reason is not None:
-        found.rejected.append(RejectedQuery(source, reason, outcome.text))
-        return
-    duplicates.add(terms)
-    found.kept.append(KeptQuery(f"g{len(found.kept) + 1:05d}", outcome.text, source, outcome.answers, found.judge_label))

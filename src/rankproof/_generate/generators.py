@@ -14,26 +14,17 @@ from rankproof._data.identity import identity, identity_key
 from rankproof._data.qrels import make_judge_label
 from rankproof._data.sentences import sentences
 from rankproof._executors.base import Progress
-from rankproof._generate.draft import (
-    MAX_PASSAGE_CHARACTERS,
-    PROMPT,
-    SCHEMA,
-    SYSTEM,
-    TASKS,
-    FailedDocument,
-    QueryDraft,
-    SourceDocument,
-    build_request,
-)
 from rankproof._generate.filters import MAX_QUERY_WORDS, TermStatistics
+from rankproof._generate.generated_queries import FailedDocument, QueryDraft, SourceDocument
 from rankproof._llm.budget import Estimate, estimate_request
 from rankproof._llm.call_counts import COUNT_NAMES, CallTotals
 from rankproof._llm.client import ChatClient
 from rankproof._llm.parsing import parse_json, parse_line, parse_query, reply_text
+from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, fill_prompt, quote_untrusted
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof._version import __version__
 from rankproof.errors import escape_invisible
-from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, model_label
+from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Message, model_label
 from rankproof.stages._analyzer import split_words
 
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*%?(?![\w])")
@@ -74,27 +65,29 @@ def factual_query(rule_input: RuleInput) -> QueryDraft | None:
     """The top terms of a sentence around a number or a name; it is no full question, so it has no answer."""
     body = rule_input.document.text.strip() or rule_input.text
     facts = [
-        (sentence, found) for sentence in sentences(body) for found in (*_NUMBER.finditer(sentence), *_NAME.finditer(sentence))
+        (sentence, fact) for sentence in sentences(body) for fact in (*_NUMBER.finditer(sentence), *_NAME.finditer(sentence))
     ]
     rule_input.random.shuffle(facts)
-    for sentence, found in facts:
-        rest = sentence[: found.start()] + " " + sentence[found.end() :]
+    for sentence, fact in facts:
+        rest = sentence[: fact.start()] + " " + sentence[fact.end() :]
         chosen = rule_input.term_statistics.top_terms(
-            rest, _MAX_FACT_WORDS, without=rule_input.term_statistics.terms.tokenize(found.group())
+            rest, _MAX_FACT_WORDS, without=rule_input.term_statistics.terms.tokenize(fact.group())
         )
         if len(chosen) > 1:
             return QueryDraft(
-                f"{_question_word(found.group())} {' '.join(rule_input.term_statistics.in_text_order(rest, chosen))}"
+                f"{_question_word(fact.group())} {' '.join(rule_input.term_statistics.in_text_order(rest, chosen))}"
             )
     return None
 
 
 def how_to_query(rule_input: RuleInput) -> QueryDraft | None:
     """A purpose or an instruction of the text, and its top term."""
-    each = sentences(rule_input.document.text.strip() or rule_input.text)
-    found = [purpose for sentence in each for purpose in _PURPOSE.findall(sentence)]
-    found += [command.group().lower() for sentence in each if (command := _COMMAND.match(sentence))]
-    fit = [purpose for words_of in found if len(purpose := _strip_stop_words(words_of.split(), rule_input.term_statistics)) > 1]
+    lines = sentences(rule_input.document.text.strip() or rule_input.text)
+    purposes = [purpose for sentence in lines for purpose in _PURPOSE.findall(sentence)]
+    purposes += [command.group().lower() for sentence in lines if (command := _COMMAND.match(sentence))]
+    fit = [
+        purpose for words_of in purposes if len(purpose := _strip_stop_words(words_of.split(), rule_input.term_statistics)) > 1
+    ]
     if not fit:
         return None
     purpose = rule_input.random.choice(fit)
@@ -233,6 +226,43 @@ class RuleGenerator:
         return {"by": "heuristic"}
 
 
+SYSTEM = "You write queries as people type them into a search engine, to test that engine. " + UNTRUSTED_DATA_RULE
+PROMPT = """Write {task}
+
+The query must make sense to someone who has never seen the passage: never speak of the passage, the document, the text or the \
+author, and never copy more than four words in a row. Write it in the language of the passage, on one line, in at most 25 words.
+The answer is the shortest piece of the passage that answers the query, copied letter by letter, or "" where the passage has none.
+Reply with JSON only: {"query": "…", "answer": "…"}
+
+{passages}"""
+SCHEMA = (
+    '{"type":"object","properties":{"query":{"type":"string"},"answer":{"type":"string"}},'
+    '"required":["query","answer"],"additionalProperties":false}'
+)
+TASKS: Mapping[str, str] = {
+    "factual": "a question that one fact of the passage answers: a number, a name, a date.",
+    "how-to": "a question about how to do something that the passage explains.",
+    "keyword": "a query of two to four keywords, no sentence, that the passage is a good result for.",
+    "paraphrase": "a query that the passage answers, in other words than its own: synonyms, everyday language.",
+    "question": "a natural question that the passage answers.",
+    "misspelt": "a query that the passage is a good result for, with one or two slips of spelling as people make them.",
+    "inferential": "a question that the passage answers only to a reader who draws a conclusion from it.",
+    "comparative": "a question that compares what the two passages are about, and that needs both to be answered.",
+    "multi-hop": "a question that needs one fact of each of the two passages to be answered.",
+    "unanswerable": 'a question on the subject of the passage that the passage does not answer; the answer is "".',
+    "negated": "a question with a negation (not, without, except, never) that the passage answers.",
+    "ambiguous": "a short query that the passage answers but that could well mean something else too.",
+    "appliance": "a question about the setting of a device or tool that the passage tells.",
+    "timing": "a question about when, how long or how often that the passage answers.",
+    "technique": "a question about a technique or method that the passage explains.",
+    "ingredient": "a question about what something is made of, or what can stand in for it, that the passage answers.",
+    "simple": "a question with one constraint that the passage answers.",
+    "medium": "a question with three constraints that the passage answers.",
+    "complex": "a question with five or more constraints that the passage answers.",
+}
+"""The task of each category; the last seven are question types and complexities of a cooking site."""
+MAX_PASSAGE_CHARACTERS = 4000
+"""The length that a passage is truncated to in the prompt."""
 USE = "generate"
 _LABEL = "generate: calling the model"
 _MAX_REASON_LENGTH = 500
@@ -271,14 +301,14 @@ class LLMGenerator:
 
     def generate(self, sources: Sequence[SourceDocument]) -> list[GenerationOutcome]:
         """A draft or a failure for each source, with the concurrency of the model."""
-        client, concurrency, found = self._session.client(self._model, USE), max(1, self._model.concurrency), []
+        client, concurrency, outcomes = self._session.client(self._model, USE), max(1, self._model.concurrency), []
         for start in range(0, len(sources), _CALLS_PER_UPDATE * concurrency):
             block = sources[start : start + _CALLS_PER_UPDATE * concurrency]
             for outcome, sums in map_concurrent(self._session, partial(self._outcome, client), block, concurrency):
-                found.append(outcome)
+                outcomes.append(outcome)
                 self._add(outcome, sums)
-            self._progress(_LABEL, len(found), len(sources))
-        return found
+            self._progress(_LABEL, len(outcomes), len(sources))
+        return outcomes
 
     def _outcome(self, client: ChatClient, source: SourceDocument) -> tuple[GenerationOutcome, CallTotals]:
         sums, errors = CallTotals(), [""]
@@ -308,13 +338,15 @@ class LLMGenerator:
         }
 
     def _request(self, source: SourceDocument) -> ChatRequest:
-        return build_request(source.category, [self._term_statistics.texts[doc] for doc in source.docs], self._max_tokens)
+        passages = quote_untrusted([self._term_statistics.texts[doc] for doc in source.docs], characters=MAX_PASSAGE_CHARACTERS)
+        text = fill_prompt(PROMPT, task=TASKS[source.category], passages=passages)
+        return ChatRequest((Message("system", SYSTEM), Message("user", text)), self._max_tokens, SCHEMA)
 
     def _parse(self, source: SourceDocument, reply: ChatReply) -> QueryDraft:
         """The query, with its answer where that is in a document."""
-        found = parse_json(reply_text(reply))
-        text = parse_query(found, "query", 2 * MAX_QUERY_WORDS)
-        answer = parse_line(found, "answer") if found.get("answer") is not None else ""
+        fields = parse_json(reply_text(reply))
+        text = parse_query(fields, "query", 2 * MAX_QUERY_WORDS)
+        answer = parse_line(fields, "answer") if fields.get("answer") is not None else ""
         if not answer:
             return QueryDraft(text)
         founded = contains_answer(answer, (self._term_statistics.texts[doc] for doc in source.docs))

@@ -1,4 +1,4 @@
-"""The report, tables and dataset folder of generated queries."""
+"""The tables and the dataset folder of generated queries."""
 
 from __future__ import annotations
 
@@ -7,111 +7,73 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rankproof._data import format_versions
 from rankproof._data.corpus import Corpus
 from rankproof._data.table import Column, Table
 from rankproof._data.text import pluralise
 from rankproof._formats.json import json_line
 from rankproof._formats.texts import text_blocks
 from rankproof._formats.write import qrels_blocks
-from rankproof._generate.draft import REJECT_REASONS
-from rankproof._generate.generate import (
-    MIN_DOCUMENT_WORDS,
-    DocumentSampler,
-    GeneratedQueries,
-)
-from rankproof._generate.generators import QueryGenerator
+from rankproof._generate.generated_queries import REJECT_REASONS, GeneratedQueries
 from rankproof._io.files import write_blocks
 from rankproof._io.temporary import temporary_folder
 from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import reply_notes
-from rankproof._version import __version__
 from rankproof.errors import UsageError
 from rankproof.models._chat.base import ChatModel
 
-FORMAT = "rankproof-generate-report"
 _EXAMPLES = 3
 REPORT_FILE = "generate.json"
 
 
-def build_report(
-    found: GeneratedQueries,
-    generator: QueryGenerator,
-    corpus: Corpus,
-    sampler: DocumentSampler,
-    seed: int,
-    check: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    """The report as JSON; it lists every failed document and every rejected query."""
-    counts = found.counts()
-    return {
-        "format": FORMAT,
-        "schema": format_versions.GENERATE_REPORT,
-        "rankproof": __version__,
-        "generated_by": found.judge_label,
-        **generator.describe(),
-        "seed": seed,
-        "corpus": {
-            "name": corpus.source,
-            "documents": len(corpus),
-            "with_too_few_words": len(corpus) - len(sampler.docs),
-            "min_words": MIN_DOCUMENT_WORDS,
-            "fingerprint": corpus.fingerprint(),
-        },
-        "wanted": sum(found.wanted.values()),
-        "kept": len(found.kept),
-        "categories": counts,
-        "reasons": REJECT_REASONS,
-        "check": check,
-        "failed": [one.plain() for one in found.failed],
-        "rejected": [one.plain() for one in found.rejected],
-    }
-
-
-def shortfall_notes(found: GeneratedQueries) -> list[str]:
+def shortfall_notes(generated: GeneratedQueries) -> list[str]:
     """Notes on categories with too few queries and on failed documents."""
     notes = [
         f"{category}: {pluralise(count, 'query', 'queries')} fewer than wanted"
-        for category, count in found.missing_counts().items()
+        for category, count in generated.missing_counts().items()
         if count
     ]
-    if found.failed:
-        failed = pluralise(len(found.failed), "document")
+    if generated.failed:
+        failed = pluralise(len(generated.failed), "document")
         notes.append(f"{failed} failed: the model gave no valid reply; the report lists the errors")
     return notes
 
 
-def generated_table(found: GeneratedQueries, check: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> Table:
+def generated_table(generated: GeneratedQueries, check: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> Table:
     """Counts by category, the reject reasons in words, and the share of targets that BM25 finds where it was checked.
 
     `usage` has the counts of the calls of a language model.
     """
-    counts = found.counts()
+    counts = generated.counts()
     reasons = [reason for reason in REJECT_REASONS if any(reason in count["rejected"] for count in counts.values())]
     checked = (Column("bm25 finds", "share", "targets in the top 10 of BM25"),) if check else ()
     columns = (Column("category"), *(Column(name, "count") for name in ("wanted", "kept", "failed", *reasons)), *checked)
     rows = []
-    for category, each in counts.items():
+    for category, counted in counts.items():
         share = () if not check else (_found_share(check["categories"].get(category)),)
-        rejected = (each["rejected"].get(reason, 0) for reason in reasons)
-        rows.append((category, each["wanted"], each["kept"], each["failed"], *rejected, *share))
+        rejected = (counted["rejected"].get(reason, 0) for reason in reasons)
+        rows.append((category, counted["wanted"], counted["kept"], counted["failed"], *rejected, *share))
     return Table(
         "generate",
-        f"{pluralise(len(found.kept), 'query', 'queries')} by {found.judge_label}",
+        f"{pluralise(len(generated.kept), 'query', 'queries')} by {generated.judge_label}",
         columns,
         tuple(rows),
         sentences=tuple(f"{reason}: {REJECT_REASONS[reason]}." for reason in reasons),
-        notes=(*shortfall_notes(found), *reply_notes(usage)),
-        facts={"generated_by": found.judge_label, "kept": len(found.kept), "wanted": sum(found.wanted.values()), "check": check},
+        notes=(*shortfall_notes(generated), *reply_notes(usage)),
+        facts={
+            "generated_by": generated.judge_label,
+            "kept": len(generated.kept),
+            "wanted": sum(generated.wanted.values()),
+            "check": check,
+        },
     )
 
 
-def example_table(found: GeneratedQueries) -> Table:
+def example_table(generated: GeneratedQueries) -> Table:
     """The first queries of each category."""
     rows = []
-    for category in found.wanted:
-        own = [one for one in found.kept if one.source.category == category]
-        rows += [(category, one.text, one.source.docs[0]) for one in own[:_EXAMPLES]]
+    for category in generated.wanted:
+        own = [query for query in generated.kept if query.source.category == category]
+        rows += [(category, query.text, query.source.docs[0]) for query in own[:_EXAMPLES]]
     columns = (Column("category"), Column("query"), Column("target"))
     return Table("generate-examples", "First queries of each category", columns, tuple(rows))
 
@@ -130,8 +92,8 @@ def cost_estimate_table(wanted: Mapping[str, int], most: Estimate, model: ChatMo
     return Table("generate-plan", "Estimated cost", columns, (row,), sentences=(note,), facts={"wanted": dict(wanted)})
 
 
-def _found_share(found: Mapping[str, int] | None) -> float | None:
-    return found["found"] / found["of"] if found else None
+def _found_share(counts: Mapping[str, int] | None) -> float | None:
+    return counts["found"] / counts["of"] if counts else None
 
 
 def check_new_folder(folder: str) -> None:
@@ -144,7 +106,7 @@ def check_new_folder(folder: str) -> None:
         raise UsageError(f"{folder} exists", fix="specify a folder that does not exist yet")
 
 
-def write_generated(found: GeneratedQueries, report: Mapping[str, Any], folder: str, corpus: Corpus | None = None) -> None:
+def write_generated(generated: GeneratedQueries, report: Mapping[str, Any], folder: str, corpus: Corpus | None = None) -> None:
     """Writes the folder atomically; with the documents it is a dataset for `rankproof run`."""
     check_new_folder(folder)
     above = os.path.dirname(os.path.abspath(folder))
@@ -152,8 +114,8 @@ def write_generated(found: GeneratedQueries, report: Mapping[str, Any], folder: 
         os.makedirs(above, exist_ok=True)
         with temporary_folder(above) as temporary:
             beside = temporary.path
-            write_blocks(os.path.join(beside, "queries.jsonl"), _query_lines(found))
-            write_blocks(os.path.join(beside, "qrels.tsv"), _qrels_lines(found))
+            write_blocks(os.path.join(beside, "queries.jsonl"), _query_lines(generated))
+            write_blocks(os.path.join(beside, "qrels.tsv"), _qrels_lines(generated))
             write_blocks(os.path.join(beside, REPORT_FILE), [json.dumps(report, indent=2, ensure_ascii=True).encode() + b"\n"])
             if corpus is not None:
                 write_blocks(os.path.join(beside, "corpus.jsonl"), text_blocks(corpus))
@@ -162,13 +124,13 @@ def write_generated(found: GeneratedQueries, report: Mapping[str, Any], folder: 
         raise UsageError(f"{folder} could not be created ({error.strerror})", fix="specify a writable folder") from None
 
 
-def _query_lines(found: GeneratedQueries) -> Iterator[bytes]:
-    for one in found.kept:
-        yield json_line({"_id": one.id, "text": one.text, **one.fields()})
+def _query_lines(generated: GeneratedQueries) -> Iterator[bytes]:
+    for query in generated.kept:
+        yield json_line({"_id": query.id, "text": query.text, **query.fields()})
 
 
-def _qrels_lines(found: GeneratedQueries) -> Iterator[bytes]:
+def _qrels_lines(generated: GeneratedQueries) -> Iterator[bytes]:
     """TREC qrels with the label in the second column; BEIR qrels where a document id has white space."""
-    qrels = found.qrels()
+    qrels = generated.qrels()
     spaced = any(doc.split() != [doc] for docs in qrels.values() for doc in docs)
     return qrels_blocks(qrels, "beir" if spaced else "trec")

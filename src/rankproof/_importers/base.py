@@ -61,13 +61,13 @@ class ImportSource:
     @cached_property
     def files(self) -> Mapping[str, str]:
         """Every file by its name, those of a folder by their path in it."""
-        found: dict[str, str] = {}
+        files: dict[str, str] = {}
         for path in self.paths:
             if os.path.isdir(path):
-                found.update(_files_in(path))
+                files.update(_files_in(path))
             else:
-                found[os.path.basename(path)] = path
-        return found
+                files[os.path.basename(path)] = path
+        return files
 
     @property
     def file(self) -> str | None:
@@ -170,7 +170,7 @@ def is_dataset_folder(path: str) -> bool:
     names = os.listdir(path)
     if any(map(_DATASET_FILE.fullmatch, names)):
         return "default" not in names
-    tables = [(found[1], os.path.join(path, name)) for name in sorted(names) if (found := _DATASET_TABLE.fullmatch(name))]
+    tables = [(match[1], os.path.join(path, name)) for name in sorted(names) if (match := _DATASET_TABLE.fullmatch(name))]
     return {part for part, _ in tables} == {"queries", "corpus"} and all(_has_text_columns(table, part) for part, table in tables)
 
 
@@ -187,7 +187,7 @@ def _has_text_columns(path: str, part: str) -> bool:
 
 
 def _files_in(folder: str) -> dict[str, str]:
-    found = {}
+    files = {}
     for place, folders, names in os.walk(folder):
         within = os.path.relpath(place, folder)
         depth = 0 if within == os.curdir else within.count(os.sep) + 1
@@ -195,8 +195,8 @@ def _files_in(folder: str) -> dict[str, str]:
         for name in sorted(names):
             path = os.path.join(place, name)
             check_folder_file(path, folder)
-            found[os.path.relpath(path, folder).replace(os.sep, "/")] = path
-    return found
+            files[os.path.relpath(path, folder).replace(os.sep, "/")] = path
+    return files
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,7 @@ class PartCount:
     @property
     def kept(self) -> int:
         """Those that were not dropped."""
-        return self.read - sum(one.count for one in self.dropped)
+        return self.read - sum(drop.count for drop in self.dropped)
 
 
 class ImportCounts:

@@ -132,19 +132,19 @@ class DatasetBuilder:
             return None
         if self.joins_texts and plain and not _is_empty(key):
             self._ids_of_texts.setdefault(plain, {})[known] = None
-        found = fields()
-        self._check_weight(known, plain or known, found.get(WEIGHT_FIELD), line)
+        new_fields = fields()
+        self._check_weight(known, plain or known, new_fields.get(WEIGHT_FIELD), line)
         if plain:
             earlier = self.queries.get(known)
             if earlier is None:
-                self.queries[known] = Query(known, plain, fields=MappingProxyType(found), line=line)
+                self.queries[known] = Query(known, plain, fields=MappingProxyType(new_fields), line=line)
             else:
                 if earlier.text != plain:
                     self._changed["query"].add(known)
-                self._add_fields(earlier, found)
+                self._add_fields(earlier, new_fields)
         else:
             self._textless_queries.setdefault(known, line)
-            if found and self._textless_fields.setdefault(known, found) != found:
+            if new_fields and self._textless_fields.setdefault(known, new_fields) != new_fields:
                 self._changed_fields["query"].add(known)
         return known
 
@@ -204,7 +204,7 @@ class DatasetBuilder:
             else:
                 if earlier[:2] != (name, plain):
                     self._changed["document"].add(known)
-                if (found := fields_json(fields())[0]) and found != earlier[2]:
+                if (new_fields := fields_json(fields())[0]) and new_fields != earlier[2]:
                     self._changed_fields["document"].add(known)
         elif known is not None:
             self._textless.setdefault(known, line)
@@ -341,8 +341,8 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     if isinstance(value, Mapping):
-        return {encodable(str(key)): plain_value(one) for key, one in value.items()}
-    return [plain_value(one) for one in value] if isinstance(value, list | tuple | np.ndarray) else str(value)
+        return {encodable(str(key)): plain_value(item) for key, item in value.items()}
+    return [plain_value(item) for item in value] if isinstance(value, list | tuple | np.ndarray) else str(value)
 
 
 def _cell_text(value: object) -> str:
@@ -357,8 +357,8 @@ def _cell_text(value: object) -> str:
 
 def plain_fields(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The cells that are not empty, by the names of their fields."""
-    found = {encodable(field): plain_value(row.get(name)) for name, field in names.items()}
-    return {field: value for field, value in found.items() if value is not None and value != ""}
+    values = {encodable(field): plain_value(row.get(name)) for name, field in names.items()}
+    return {field: value for field, value in values.items() if value is not None and value != ""}
 
 
 def field_names(names: Iterable[str], reserved: Container[str] = ()) -> dict[str, str]:

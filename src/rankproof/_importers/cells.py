@@ -51,8 +51,10 @@ class TableCell:
 
     def ids(self) -> tuple[str, ...] | None:
         """The document ids of a list, None where the cell is missing."""
-        found = self.texts()
-        return found if found is None else tuple(checked_id(one, "document", source=self.source, line=self.line) for one in found)
+        texts = self.texts()
+        return (
+            texts if texts is None else tuple(checked_id(text, "document", source=self.source, line=self.line) for text in texts)
+        )
 
     def texts_or_text(self) -> tuple[str, ...] | None:
         """The texts of a list of texts, or the one text, also where that looks like a list; None where the cell is missing."""
@@ -105,8 +107,8 @@ class TableCell:
 def list_in_text(text: str) -> list[Any] | str:
     """The list in a text that is a list in JSON, or as Python or numpy print it; any other text as it is."""
     plain = text.strip()
-    if found := _ARRAY.fullmatch(plain):
-        plain = found[1]
+    if match := _ARRAY.fullmatch(plain):
+        plain = match[1]
     if not (plain.startswith("[") and plain.endswith("]")):
         return text
     try:
@@ -124,10 +126,10 @@ def object_in(value: Any) -> Mapping[str, Any] | None:
     if not (plain.startswith("{") and plain.endswith("}")):
         return None
     try:
-        found = json.loads(plain)
+        members = json.loads(plain)
     except (ValueError, RecursionError):
-        found = _printed_value(plain)
-    return found if isinstance(found, dict) and all(isinstance(key, str) for key in found) else None
+        members = _printed_value(plain)
+    return members if isinstance(members, dict) and all(isinstance(key, str) for key in members) else None
 
 
 def _printed_value(text: str) -> Any:
@@ -140,22 +142,22 @@ def _printed_value(text: str) -> Any:
 
 def _printed_list(text: str) -> list[Any] | None:
     """The items of a list of strings and integers that Python or numpy printed; None for any other text."""
-    found: list[Any] = []
+    items: list[Any] = []
     at = 1
     while not _END.match(text, at):
         item = _ITEM.match(text, at)
         if item is None:
             return None
         try:
-            found.append(ast.literal_eval(item[1]))
+            items.append(ast.literal_eval(item[1]))
         except (ValueError, SyntaxError):
             return None
         at = item.end()
-    return found
+    return items
 
 
 def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
 def _kind(value: Any) -> str:

@@ -122,8 +122,8 @@ class _EsciRows:
 
     def _check_one_locale(self, examples: SourceTable) -> None:
         if len(self.locales) > 1:
-            found = ", ".join(f"{for_message(name)} ({count})" for name, count in self.locales.most_common())
-            what = f"the examples are of several locales: {found}"
+            locales = ", ".join(f"{for_message(name)} ({count})" for name, count in self.locales.most_common())
+            what = f"the examples are of several locales: {locales}"
             raise InputError(what, fix=f"choose one, as in --set locale={next(iter(self.locales))}", source=examples.source)
         if not self.locales:
             what = f"no example of split {for_message(self.split)}" + (f" and locale {self.locale}" if self.locale else "")

@@ -88,11 +88,11 @@ class ExamplesImporter:
             if not self._is_one(table):
                 what = f"no object {self._inputs} in the rows, and no columns such as {self._inputs}.question"
                 raise InputError(what, fix="specify another file, or leave out --from", source=table.source, line=1)
-        found = _Reading()
-        logs = {name: self._log(table, options, found) for name, table in tables.items()}
-        imported = merged_logs(logs, source, self.name, fields=found.fields)
-        columns = {role: " or ".join(places) for role, places in found.columns.items()}
-        unused = (f"keys that are not used: {names_for_message(tuple(found.unused))}",) if found.unused else ()
+        reading = _Reading()
+        logs = {name: self._log(table, options, reading) for name, table in tables.items()}
+        imported = merged_logs(logs, source, self.name, fields=reading.fields)
+        columns = {role: " or ".join(places) for role, places in reading.columns.items()}
+        unused = (f"keys that are not used: {names_for_message(tuple(reading.unused))}",) if reading.unused else ()
         report = replace(imported.report, columns=columns, notes=(*imported.report.notes, *unused))
         return replace(imported, report=report)
 
@@ -110,16 +110,16 @@ class ExamplesImporter:
         rows = [row for _, row in islice(table.rows(), _SAMPLED_ROWS)] if self._inputs in table.names else []
         return bool(rows) and any(object_in(row.get(self._inputs)) is not None for row in rows)
 
-    def _log(self, table: SourceTable, options: ImportOptions, found: _Reading) -> SourceTable:
+    def _log(self, table: SourceTable, options: ImportOptions, reading: _Reading) -> SourceTable:
         """The rows of a RAG log."""
         holds = options.settings.get("outputs", "answer" if any(name in table.names for name in _RUN_KEYS) else "reference")
         if holds not in ("answer", "reference"):
             raise UsageError(f"outputs is {for_message(holds)}", fix="write --set outputs=answer or --set outputs=reference")
-        rows = [(line, self._row(row, holds, options, found)) for line, row in table.rows()]
+        rows = [(line, self._row(row, holds, options, reading)) for line, row in table.rows()]
         names = tuple(dict.fromkeys(name for _, row in rows for name in row))
         return SourceTable(table.source, names, lambda: iter(rows))
 
-    def _row(self, row: Mapping[str, Any], holds: str, options: ImportOptions, found: _Reading) -> dict[str, Any]:
+    def _row(self, row: Mapping[str, Any], holds: str, options: ImportOptions, reading: _Reading) -> dict[str, Any]:
         """The row as one of a RAG log."""
         sections = {name: _section(row, name) for name in (self._inputs, self._outputs, "reference_outputs", "metadata") if name}
         used: set[str] = set()
@@ -129,7 +129,7 @@ class ExamplesImporter:
                 if place not in used:
                     made[column] = _plain(column, value)
                     used.add(place)
-                    found.columns.setdefault(column.replace("_", " "), {})[place] = None
+                    reading.columns.setdefault(column.replace("_", " "), {})[place] = None
                     break
         made["_id"] = next((row[name] for name in _ID_KEYS if row.get(name) not in (None, "")), None)
         for section, values in sections.items():
@@ -137,9 +137,9 @@ class ExamplesImporter:
                 if section == "metadata":
                     name = encodable(f"metadata_{key}".rstrip("_") if is_known_column(key) else key)
                     made[name] = values[key]
-                    found.fields[name] = None
+                    reading.fields[name] = None
                 else:
-                    found.unused[f"{section}.{key}"] = None
+                    reading.unused[f"{section}.{key}"] = None
         return made
 
 
@@ -165,7 +165,7 @@ def _section(row: Mapping[str, Any], name: str) -> dict[str, Any]:
     inside = object_in(value)
     if inside is not None:
         return dict(inside)
-    columns = {key.removeprefix(f"{name}."): one for key, one in row.items() if key.startswith(f"{name}.")}
+    columns = {key.removeprefix(f"{name}."): cell for key, cell in row.items() if key.startswith(f"{name}.")}
     return columns if columns or value is None or value == "" else {"": value}
 
 
@@ -173,7 +173,7 @@ def _candidates(
     column: str, order: tuple[str, ...], sections: Mapping[str, Mapping[str, Any]], options: ImportOptions
 ) -> Iterator[tuple[str, Any]]:
     """The places of values that may be the column's, the likeliest first."""
-    setting = next((name for name, one in _SETTINGS.items() if one == column), "")
+    setting = next((name for name, keyword in _SETTINGS.items() if keyword == column), "")
     named = options.settings.get(setting)
     for section, values in sections.items() if named is not None else ():
         key = str(named).removeprefix(f"{section}.")
@@ -182,7 +182,7 @@ def _candidates(
     for section in order if named is None else ():
         values = sections.get(section, {})
         known = {key.lower(): key for key in values}
-        for name in (one for one in _KEYS[column] if one in known and values[known[one]] is not None):
+        for name in (keyword for keyword in _KEYS[column] if keyword in known and values[known[keyword]] is not None):
             yield f"{section}.{known[name]}", values[known[name]]
         texts = [key for key, value in values.items() if isinstance(value, str) and value]
         if len(texts) == 1 and column in ("question", "response", "reference"):

@@ -37,7 +37,7 @@ def tables_of_split(source: ImportSource, split: str) -> tuple[list[SourceTable]
 
     Files that are named one by one and are all of one split need no choice.
     """
-    splits = {} if source.table is not None else {name: found for name in source.tables if (found := _split_in(name))}
+    splits = {} if source.table is not None else {name: table_split for name in source.tables if (table_split := _split_in(name))}
     known = sorted(set(splits.values()))
     if not known and split != DEFAULT_SPLIT:
         raise UsageError("no table has a split in its name, as in qrels-test.csv", fix="leave out --split")
@@ -46,7 +46,7 @@ def tables_of_split(source: ImportSource, split: str) -> tuple[list[SourceTable]
     if known and split not in known:
         what = f"no table of split {for_message(split)}; splits: {', '.join(known)}"
         raise InputError(what, fix=f"choose one of them, as in --split {known[0]}", source=source.name)
-    others = [name for name, found in splits.items() if found != split]
+    others = [name for name, table_split in splits.items() if table_split != split]
     left = ", ".join(f"{for_message(name)} ({splits[name]})" for name in others)
     notes = [f"not read, as they are of another split than {split}: {left}; --split chooses it"] if others else []
     return [table for name, table in source.tables.items() if name not in others], notes
@@ -55,8 +55,8 @@ def tables_of_split(source: ImportSource, split: str) -> tuple[list[SourceTable]
 def _split_in(name: str) -> str | None:
     """The split in the name of a file, or the folder in its path that is called like one."""
     *folders, file = name.split("/")
-    if found := _SPLIT.fullmatch(system_name(file)):
-        return (found[1] or found[2]).lower()
+    if match := _SPLIT.fullmatch(system_name(file)):
+        return (match[1] or match[2]).lower()
     return next((folder.lower() for folder in folders if folder.lower() in _SPLITS.split("|")), None)
 
 
@@ -85,17 +85,17 @@ def next_commands(imported: Imported, folder: str) -> list[str]:
     """What to run on the folder next: what compares its rankings, with their answers, its answers alone, or run files."""
     place, dataset = shlex.quote(folder), imported.dataset
     qrels = f"{place}/qrels/{DEFAULT_SPLIT}.tsv"
-    found = []
+    commands = []
     if imported.runs:
-        found.append(f"rankproof run {place}/{EXPERIMENT_FILE}")
+        commands.append(f"rankproof run {place}/{EXPERIMENT_FILE}")
     elif dataset.has_documents:
-        found.append(f"rankproof run --dataset {place}")
+        commands.append(f"rankproof run --dataset {place}")
     elif dataset.is_judged:
-        found.append(f"rankproof eval {qrels} RUN")
+        commands.append(f"rankproof eval {qrels} RUN")
     if imported.answers.keys() - imported.runs.keys() and references_from_queries(dataset.queries):
         judged = f" --qrels {qrels}" if dataset.is_judged else ""
-        found.append(f"rankproof answers {place}/queries.jsonl {place}/answers/*.jsonl{judged}")
-    return found
+        commands.append(f"rankproof answers {place}/queries.jsonl {place}/answers/*.jsonl{judged}")
+    return commands
 
 
 def _files(imported: Imported, title: str) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -119,18 +119,18 @@ def _files(imported: Imported, title: str) -> Iterator[tuple[str, Iterator[bytes
 
 def run_files(imported: Imported) -> dict[str, str]:
     """The file of each run: TREC text, or JSONL where an id has white space, which TREC text cannot hold."""
-    found = {}
+    files = {}
     for name, stem in file_names(imported.runs).items():
         run = imported.runs[name]
         plain = all(len(key.split()) == 1 for keys in (run.queries, run.docs) for key in keys)
-        found[name] = f"runs/{stem}.{'run' if plain else 'jsonl'}"
-    return found
+        files[name] = f"runs/{stem}.{'run' if plain else 'jsonl'}"
+    return files
 
 
 def _experiment(title: str, runs: dict[str, str], answers: dict[str, str]) -> str:
     """An experiment file of that name whose systems are the rankings, with their answers."""
     parts = []
     for name, path in runs.items():
-        given = f"answers = {toml_value(answers[name])}\n" if name in answers else ""
-        parts.append(f'[systems.{toml_key(name)}]\nstage = "run"\npath = {toml_value(path)}\n{given}')
+        answers_line = f"answers = {toml_value(answers[name])}\n" if name in answers else ""
+        parts.append(f'[systems.{toml_key(name)}]\nstage = "run"\npath = {toml_value(path)}\n{answers_line}')
     return "\n".join([f"name = {toml_value(title)}\ndataset = {toml_value(os.curdir)}\n", *parts])

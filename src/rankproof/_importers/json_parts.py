@@ -46,21 +46,21 @@ class JsonPart:
         """The items of a list."""
         if not isinstance(self.value, list):
             raise self.error(f"is {json_type_name(self.value)}, not a list", "write a list: […]")
-        for at, one in enumerate(self.value):
-            yield JsonPart(self._content, one, (*self._path, at))
+        for at, item in enumerate(self.value):
+            yield JsonPart(self._content, item, (*self._path, at))
 
     def entries(self) -> Iterator[tuple[str, JsonPart]]:
         """The keys and values of an object."""
         if not isinstance(self.value, dict):
             raise self.error(f"is {json_type_name(self.value)}, not an object", 'write an object, such as {"key": …}')
-        for key, one in self.value.items():
-            yield key, JsonPart(self._content, one, (*self._path, key))
+        for key, value in self.value.items():
+            yield key, JsonPart(self._content, value, (*self._path, key))
 
     def text(self) -> str:
         """The text; anything else, also an empty one, is an error."""
         if not isinstance(self.value, str) or not self.value.strip():
-            found = "empty" if isinstance(self.value, str) else json_type_name(self.value)
-            raise self.error(f"is {found}, not text", "write it as text")
+            kind = "empty" if isinstance(self.value, str) else json_type_name(self.value)
+            raise self.error(f"is {kind}, not text", "write it as text")
         try:
             self.value.encode()
         except UnicodeEncodeError:
@@ -109,9 +109,9 @@ def json_builder(source: ImportSource, options: ImportOptions) -> tuple[DatasetB
     return builder, cursor
 
 
-def require_keys(found: bool, source: ImportSource, keys: str) -> None:
+def require_keys(present: bool, source: ImportSource, keys: str) -> None:
     """Refuses files that the importer was named for and that are no JSON objects with its keys."""
-    if not found:
+    if not present:
         what = f"not JSON with {keys}"
         raise InputError(what, fix="specify another file, or leave out --from", source=source.name)
 

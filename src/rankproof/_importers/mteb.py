@@ -36,8 +36,8 @@ class MtebImporter:
     def detect(self, source: ImportSource) -> bool:
         if is_dataset_folder(source.paths[0] if len(source.paths) == 1 else ""):
             return False
-        found = [part for parts in _subsets(source).values() for part in parts]
-        return "corpus" in found and "queries" in found and _has_qrels_columns(source) and _has_texts(source)
+        part_names = [part for parts in _subsets(source).values() for part in parts]
+        return "corpus" in part_names and "queries" in part_names and _has_qrels_columns(source) and _has_texts(source)
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         subset = _chosen_subset(source, options)
@@ -81,14 +81,14 @@ def _id(row: Mapping[str, Any]) -> object:
 
 def _subsets(source: ImportSource) -> dict[str, dict[str, dict[str, SourceTable]]]:
     """Subset to part to the tables of its files, by file name; a dataset without subsets has the subset ""."""
-    found: dict[str, dict[str, dict[str, SourceTable]]] = {}
+    subsets: dict[str, dict[str, dict[str, SourceTable]]] = {}
     for name, table in source.tables.items():
         config, slash, _ = name.removeprefix("data/").partition("/")
         config = config if slash else _SHARD.sub("", config)
         subset, dash, part = config.rpartition("-")
         if part in _PARTS and (dash or not subset):
-            found.setdefault(subset, {}).setdefault(_PARTS[part], {})[name] = table
-    return found
+            subsets.setdefault(subset, {}).setdefault(_PARTS[part], {})[name] = table
+    return subsets
 
 
 def _has_qrels_columns(source: ImportSource) -> bool:
@@ -119,10 +119,10 @@ def _chosen_subset(source: ImportSource, options: ImportOptions) -> str:
 
 def _splits(files: Mapping[str, SourceTable]) -> dict[str, list[SourceTable]]:
     """Split to its tables: `test-00000-of-00001.parquet` is of test."""
-    found: dict[str, list[SourceTable]] = {}
+    splits: dict[str, list[SourceTable]] = {}
     for name, table in files.items():
-        found.setdefault(_SHARD.sub("", name.rpartition("/")[2]), []).append(table)
-    return found
+        splits.setdefault(_SHARD.sub("", name.rpartition("/")[2]), []).append(table)
+    return splits
 
 
 def _of_split(files: Mapping[str, SourceTable], split: str, part: str) -> list[SourceTable]:

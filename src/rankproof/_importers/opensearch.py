@@ -47,12 +47,12 @@ def _lists(document: JsonPart) -> list[JsonPart]:
 
 
 def _judgements(lists: list[JsonPart], builder: DatasetBuilder, cursor: JsonCursor) -> Iterator[Judgement | None]:
-    for one in lists:
-        for query in cursor.at(one[_QUERIES].items() if one.has(_QUERIES) else ()):
+    for judgement_list in lists:
+        for query in cursor.at(judgement_list[_QUERIES].items() if judgement_list.has(_QUERIES) else ()):
             builder.query(None, query["queryText"].text(), partial(_reference, query))
-    for one in lists:
-        judge_label = _JUDGE_LABELS.get(str(one.value.get("type")), "")
-        for query in cursor.at(one[_RATINGS].items() if one.has(_RATINGS) else ()):
+    for judgement_list in lists:
+        judge_label = _JUDGE_LABELS.get(str(judgement_list.value.get("type")), "")
+        for query in cursor.at(judgement_list[_RATINGS].items() if judgement_list.has(_RATINGS) else ()):
             key = builder.query(None, query["query"].text())
             for rating in cursor.at(query["ratings"].items()):
                 yield builder.judged_ids(str(key), rating["docId"].text(), rating["rating"].value, judge_label=judge_label)

@@ -100,7 +100,7 @@ def _is_promptfoo(source: ImportSource, path: str) -> bool:
 
 
 def _has_vars(value: Any) -> bool:
-    return isinstance(value, list) and any(isinstance(one, dict) and isinstance(one.get("vars"), dict) for one in value)
+    return isinstance(value, list) and any(isinstance(item, dict) and isinstance(item.get("vars"), dict) for item in value)
 
 
 def _results_path(value: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -119,10 +119,10 @@ def _tests(source: ImportSource, path: str) -> SourceTable:
     if form != "json" or not isinstance(source.json_of(path).value, dict):
         return source.table_of(path)
     content = source.json_of(path)
-    found = _results_path(content.value)
-    if found is None and not _has_vars(content.value.get("tests")):
+    path_of_tests = _results_path(content.value)
+    if path_of_tests is None and not _has_vars(content.value.get("tests")):
         raise _no_tests(path)
-    rows = rows_under_objects(content, *(found or ("tests",)))
+    rows = rows_under_objects(content, *(path_of_tests or ("tests",)))
     return _with_default(rows, content.value.get("defaultTest"))
 
 
@@ -149,8 +149,8 @@ def _with_default(table: SourceTable, default: Any) -> SourceTable:
 
     def rows() -> Iterator[tuple[int, Any]]:
         for line, row in table.rows():
-            own, given = row.get("vars"), row.get("assert")
-            both = [*(given if isinstance(given, list) else []), *(asserts if isinstance(asserts, list) else [])]
+            own, own_asserts = row.get("vars"), row.get("assert")
+            both = [*(own_asserts if isinstance(own_asserts, list) else []), *(asserts if isinstance(asserts, list) else [])]
             shared = variables if isinstance(variables, dict) else {}
             yield line, {**row, "assert": both, "vars": {**shared, **own} if isinstance(own, dict) else own}
 
@@ -200,17 +200,17 @@ class _YamlReader:
             what = "too many values, or nested too deeply"
             raise InputError(what, fix="write the tests without aliases", source=self._path, line=line)
         if node.id == "sequence":
-            return [self.plain(one, depth + 1) for one in node.value]
+            return [self.plain(item, depth + 1) for item in node.value]
         if node.id == "scalar":
             return None if node.tag == "tag:yaml.org,2002:null" else node.value
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for key, value in node.value:
             name = key.value if key.id == "scalar" else None
-            if name is None or name in found:
+            if name is None or name in members:
                 what = "a key that is no text" if name is None else f"the key {for_message(name)} comes twice"
                 raise InputError(what, fix="write each key once", source=self._path, line=key.start_mark.line + 1)
-            found[name] = self.plain(value, depth + 1)
-        return found
+            members[name] = self.plain(value, depth + 1)
+        return members
 
 
 class _TestReader:
@@ -254,8 +254,8 @@ class _TestReader:
             return
         inside = test.get("testCase")
         case = {**(inside if isinstance(inside, dict) else {}), **test}
-        given = case.get("vars")
-        variables: Mapping[str, Any] = given if isinstance(given, dict) else _csv_variables(test)
+        stated = case.get("vars")
+        variables: Mapping[str, Any] = stated if isinstance(stated, dict) else _csv_variables(test)
         name = self._named("question", variables, _QUESTIONS)
         asked = variables.get(name) if name is not None else None
         contexts = self._named("contexts", variables, _CONTEXTS)
@@ -266,39 +266,45 @@ class _TestReader:
             row["contexts"] = variables[contexts]
         if isinstance(described := case.get("description", case.get("__description")), str) and described:
             row["description"] = described
-        for one in asked if isinstance(asked, list) else [asked]:
-            yield {**row, "question": one}
+        for question in asked if isinstance(asked, list) else [asked]:
+            yield {**row, "question": question}
 
     def _named(self, role: str, variables: Mapping[str, Any], usual: tuple[str, ...]) -> str | None:
         """The variable of the role: the one that the setting names, the usual one, or the only one for a question."""
-        given = self._settings.get(role)
+        setting = self._settings.get(role)
         known = {name.lower(): name for name in variables}
-        found = given if given in variables else next((known[one] for one in usual if one in known), None) if not given else None
-        if found is None and role == "question" and not given and len(variables) == 1:
-            found = next(iter(variables))
-        if found is not None:
-            self._columns.setdefault(role, {})[found] = None
-        return found
+        variable = (
+            setting
+            if setting in variables
+            else next((known[lower] for lower in usual if lower in known), None)
+            if not setting
+            else None
+        )
+        if variable is None and role == "question" and not setting and len(variables) == 1:
+            variable = next(iter(variables))
+        if variable is not None:
+            self._columns.setdefault(role, {})[variable] = None
+        return variable
 
     def _references(self, case: Mapping[str, Any], variables: Mapping[str, Any], name: str | None) -> list[str] | None:
         """The texts of assertions, and of the variable of the reference."""
         own = [variables[name]] if name is not None and isinstance(variables[name], str) and variables[name].strip() else []
         asserts = case.get("assert")
-        given = [*(asserts if isinstance(asserts, list) else []), *_csv_asserts(case)]
-        found = [text for one in given for text in self._texts(one, variables)]
-        return list(dict.fromkeys((*own, *found))) or None
+        assertions = [*(asserts if isinstance(asserts, list) else []), *_csv_asserts(case)]
+        texts = [text for assertion in assertions for text in self._texts(assertion, variables)]
+        return list(dict.fromkeys((*own, *texts))) or None
 
-    def _texts(self, one: Any, variables: Mapping[str, Any]) -> Iterator[str]:
+    def _texts(self, assertion: Any, variables: Mapping[str, Any]) -> Iterator[str]:
         """The texts that an assertion expects; none of another kind, which is counted."""
-        kind = str(one.get("type")) if isinstance(one, dict) else "other"
+        kind = str(assertion.get("type")) if isinstance(assertion, dict) else "other"
         if kind not in _TEXT_ASSERTS:
             self._other_types[kind] += 1
             return
-        value = one.get("value")
+        value = assertion.get("value")
         if isinstance(value, str) and kind in _LISTS:
             value = [part.strip() for part in value.split(",")]
         for text in value if isinstance(value, list) else [value]:
-            filled = _TEMPLATE.sub(lambda found: str(variables.get(found[1], found[0])), text) if isinstance(text, str) else ""
+            filled = _TEMPLATE.sub(lambda match: str(variables.get(match[1], match[0])), text) if isinstance(text, str) else ""
             if not filled.strip() or "{{" in filled or filled.startswith(_OTHER_FILE):
                 self._templates += 1
             else:
@@ -314,8 +320,8 @@ def _csv_asserts(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The assertions in the columns __expected, __expected1 …: a type and a value, or the value that is equal."""
     for name, value in row.items():
         if _EXPECTED.fullmatch(name) and isinstance(value, str) and value.strip():
-            found = _PREFIXED.fullmatch(value.strip())
-            yield {"type": found["type"], "value": found["value"]} if found else {"type": "equals", "value": value.strip()}
+            match = _PREFIXED.fullmatch(value.strip())
+            yield {"type": match["type"], "value": match["value"]} if match else {"type": "equals", "value": value.strip()}
 
 
 def _outputs(result: Mapping[str, Any], several_prompts: bool) -> dict[str, Any]:

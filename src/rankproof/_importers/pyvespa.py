@@ -40,10 +40,10 @@ class PyvespaImporter:
         thresholds = thresholds_of(options, THIRDS)
         builder, cursor = json_builder(source, options)
         builder.notes.append("no documents: the file has ids only")
-        found = (
+        judgements = (
             judgement for part in json_documents(source).values() for judgement in _judgements(part, builder, cursor, thresholds)
         )
-        return builder.built(cursor.located(found), "pyvespa")
+        return builder.built(cursor.located(judgements), "pyvespa")
 
 
 def _judgements(

@@ -118,8 +118,8 @@ def _rank(positions: dict[str, int], doc: str, row: _Row, builder: DatasetBuilde
     positions[doc] = min(position, positions.get(doc, position))
 
 
-def _run(system: str, found: Mapping[str, dict[str, int]]) -> Run:
-    rankings = {query: sorted(positions, key=positions.__getitem__) for query, positions in found.items()}
+def _run(system: str, positions_by_query: Mapping[str, dict[str, int]]) -> Run:
+    rankings = {query: sorted(positions, key=positions.__getitem__) for query, positions in positions_by_query.items()}
     return Run(rankings, name=system, source=system)
 
 
@@ -150,10 +150,10 @@ def _rows_of_lines(path: str, source: ImportSource, pattern: re.Pattern[str]) ->
     for line, text in source.lines_of(path):
         if not text.strip():
             continue
-        found = pattern.fullmatch(text.strip())
-        if found is None:
+        match = pattern.fullmatch(text.strip())
+        if match is None:
             raise InputError("not a line of this export", fix="export the case again", source=path, line=line)
-        parts = found.groupdict()
+        parts = match.groupdict()
         query = parts.get("query", parts.get("query_id"))
         yield _Row(query, parts["doc"], (parts["rating"],), query_id=parts.get("query_id"), line=line)
 
@@ -196,8 +196,8 @@ def _judges(path: str, source: ImportSource) -> tuple[str, ...]:
 
 def _rows_of_book(table: SourceTable, system: str) -> Iterator[_Row]:
     for line, (query, doc, *ratings) in _cells(table, from_browser=False):
-        given = tuple(rating for rating in ratings if _plain(rating))
-        yield _Row(query, doc, given or ("",), line=line)
+        filled = tuple(rating for rating in ratings if _plain(rating))
+        yield _Row(query, doc, filled or ("",), line=line)
 
 
 def _is_case(names: list[str], table: SourceTable) -> bool:
@@ -275,10 +275,10 @@ def _rows_of_pairs(document: JsonPart) -> Iterator[_Row]:
 def _document_fields(value: Any) -> dict[str, Any]:
     """The fields of a document, which a book keeps as JSON in a text."""
     try:
-        found = json.loads(value) if isinstance(value, str) else value
+        fields = json.loads(value) if isinstance(value, str) else value
     except ValueError:
         return {"text": value}
-    return found if isinstance(found, dict) else {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def _rows_of_queries(document: JsonPart) -> Iterator[_Row]:
@@ -298,12 +298,16 @@ def _query_text(query: JsonPart) -> JsonPart:
 
 def _rated_documents(query: JsonPart) -> Iterator[tuple[str, object]]:
     if query.has("relevant_documents"):
-        for key, one in query["relevant_documents"].entries():
+        for key, rating in query["relevant_documents"].entries():
             # RRE writes {document: {gain}}, and also {gain: [documents]}.
-            yield from ((doc.text(), key) for doc in one.items()) if isinstance(one.value, list) else ((key, one["gain"].value),)
+            yield from (
+                ((doc.text(), key) for doc in rating.items())
+                if isinstance(rating.value, list)
+                else ((key, rating["gain"].value),)
+            )
     elif isinstance(query["ratings"].value, dict):
-        for doc, one in query["ratings"].entries():
-            yield doc, one.value
+        for doc, rating in query["ratings"].entries():
+            yield doc, rating.value
     elif query["ratings"].value is not None:
         for item in query["ratings"].items():
             yield item["doc_id"].text(), item["rating"].value

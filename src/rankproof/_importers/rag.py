@@ -169,7 +169,8 @@ class _LogReader:
         self._columns = log_columns(table, named)
         if not self._has_system_names():
             self._columns.pop("system", None)
-        self._calls = [] if "retrieved contexts" in self._columns else [one for one in table.names if one.endswith("_calls")]
+        has_contexts = "retrieved contexts" in self._columns
+        self._calls = [] if has_contexts else [column for column in table.names if column.endswith("_calls")]
         self._fields = {name: name for name in table.names if name in fields}
         self._hops = self._single = self._printed = 0
         self._is_saved = {*map(normalised_name, table.names)} >= _SAVED_BY_DEEPEVAL
@@ -245,15 +246,15 @@ class _LogReader:
 
     def _answer(self, row: Mapping[str, Any], line: int) -> str | None:
         """The answer; None where it is missing or blank."""
-        found = self._cell(row, "answer", line).text()
-        return found if found is not None and found.strip() else None
+        answer = self._cell(row, "answer", line).text()
+        return answer if answer is not None and answer.strip() else None
 
     def _references(self, row: Mapping[str, Any], line: int) -> tuple[str, ...] | None:
         """The reference answers; an empty list in our own field says that there is no answer, in others nothing."""
         cell = self._cell(row, "reference answer", line)
-        found = tuple(filter(str.strip, cell.texts_or_text() or ()))
+        references = tuple(filter(str.strip, cell.texts_or_text() or ()))
         says_none = normalised_name(cell.column) == ANSWER_FIELDS[0] and isinstance(cell.value, list) and not cell.value
-        return found if found or says_none else None
+        return references if references or says_none else None
 
     def _contexts(self, row: Mapping[str, Any], role: str, line: int) -> tuple[Context, ...] | None:
         """The contexts by text, by id, or by both, which then are as many."""
@@ -264,11 +265,11 @@ class _LogReader:
             self._single += isinstance(cell.value, str) and isinstance(list_in_text(cell.value), str) and not cell.is_missing
             if not cell.column and self._calls:
                 return self._called_contexts(row, line)
-        if (found := contexts_of_objects(cell)) is not None:
-            return found
-        if (found := printed_contexts(cell)) is not None:
-            self._printed += len(found)
-            return found
+        if (contexts := contexts_of_objects(cell)) is not None:
+            return contexts
+        if (contexts := printed_contexts(cell)) is not None:
+            self._printed += len(contexts)
+            return contexts
         texts, ids = cell.texts(), id_cell.ids()
         if texts is not None and role == "reference contexts":
             self._hops += sum(1 for text in texts if _HOP.match(text))
@@ -287,22 +288,27 @@ class _LogReader:
         """The contexts that a feedback function of TruLens was called with."""
         for name in self._calls:
             calls = [call.get("args") for call in items_in(row.get(name)) if isinstance(call, dict)]
-            given = [args.get("context", args.get("source")) for args in calls if isinstance(args, dict)]
-            texts = [text for one in given for text in (one if isinstance(one, list) else [one]) if text is not None]
+            arguments = [args.get("context", args.get("source")) for args in calls if isinstance(args, dict)]
+            texts = [
+                text
+                for argument in arguments
+                for text in (argument if isinstance(argument, list) else [argument])
+                if text is not None
+            ]
             if texts:
                 return tuple(map(Context, map(str.strip, TableCell(texts, name, self._table.source, line).texts() or ())))
         return None
 
     def _query_id(self, row: Mapping[str, Any], line: int) -> str | None:
-        found = self._cell(row, "query id", line).text()
-        return None if found is None else checked_id(found, "query", source=self._table.source, line=line)
+        id = self._cell(row, "query id", line).text()
+        return None if id is None else checked_id(id, "query", source=self._table.source, line=line)
 
     def _state(self, row: Mapping[str, Any], line: int) -> AnswerState | None:
         cell = self._cell(row, "state", line)
-        found = cell.text()
-        if found is not None and found not in ("answered", "abstained", "failed"):
-            raise cell.error(f"is {for_message(found)}", "write answered, abstained or failed")
-        return found  # type: ignore[return-value]
+        state = cell.text()
+        if state is not None and state not in ("answered", "abstained", "failed"):
+            raise cell.error(f"is {for_message(state)}", "write answered, abstained or failed")
+        return state  # type: ignore[return-value]
 
     def _answerable(self, row: Mapping[str, Any], line: int) -> dict[str, Any]:
         cell = self._cell(row, "answerable", line)
@@ -317,8 +323,8 @@ class _LogReader:
         cell = self._cell(row, "nuggets", line)
         if cell.is_missing:
             return {}
-        found = [{"text": item} if isinstance(item, str) else item for item in items_in(cell.value)]
-        for item in found:
+        nuggets = [{"text": item} if isinstance(item, str) else item for item in items_in(cell.value)]
+        for item in nuggets:
             if not isinstance(item, dict) or not isinstance(item.get("text"), str) or not item["text"].strip():
                 raise cell.error("is no list of nuggets", 'write [{"text": "…", "importance": "vital"}]')
             if item.get("importance", "vital") not in ("vital", "okay"):
@@ -328,7 +334,7 @@ class _LogReader:
                     f"has a draft that no person has confirmed: {for_message(item['text'])}",
                     'read it and write "confirmed": true, or remove it',
                 )
-        return {"nuggets": found}
+        return {"nuggets": nuggets}
 
     def _cell(self, row: Mapping[str, Any], role: str, line: int) -> TableCell:
         name = self._columns.get(role, "")

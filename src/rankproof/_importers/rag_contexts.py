@@ -41,8 +41,8 @@ def printed_contexts(cell: TableCell) -> tuple[Context, ...] | None:
     text = cell.value.strip() if isinstance(cell.value, str) else ""
     if not text.startswith("[Document(id="):
         return None
-    found = TableCell(_PRINTED_DOCUMENT.findall(text), cell.column, cell.source, cell.line).ids()
-    return tuple(Context(id=one) for one in found or ())
+    ids = TableCell(_PRINTED_DOCUMENT.findall(text), cell.column, cell.source, cell.line).ids()
+    return tuple(Context(id=id) for id in ids or ())
 
 
 def split_at_bars(cell: TableCell) -> TableCell:
@@ -54,11 +54,11 @@ def split_at_bars(cell: TableCell) -> TableCell:
 
 def context_of_text(text: str, cell: TableCell) -> Context:
     """The context of a text, whose source is its id if DeepEval wrote one."""
-    found = _MARKED.fullmatch(text)
-    if found is None:
+    match = _MARKED.fullmatch(text)
+    if match is None:
         return Context(text.strip())
-    ids = TableCell([found["source"].strip()], cell.column, cell.source, cell.line).ids() if found["source"].strip() else None
-    return Context(found["context"].strip(), ids[0] if ids else None)
+    ids = TableCell([match["source"].strip()], cell.column, cell.source, cell.line).ids() if match["source"].strip() else None
+    return Context(match["context"].strip(), ids[0] if ids else None)
 
 
 def _context_of(item: Any, at: int, cell: TableCell) -> Context:

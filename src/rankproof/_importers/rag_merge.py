@@ -147,10 +147,10 @@ class LogMerge:
         part = f"retrieved contexts of {system}"
         rankings: dict[str, list[str]] = {}
         for query, sample in log.items():
-            found = [self._documents.id_of(context) for context in sample.retrieved or ()]
-            rankings[query] = list(dict.fromkeys(found))
-            self.counts.read(part, len(found))
-            if repeats := len(found) - len(rankings[query]):
+            retrieved = [self._documents.id_of(context) for context in sample.retrieved or ()]
+            rankings[query] = list(dict.fromkeys(retrieved))
+            self.counts.read(part, len(retrieved))
+            if repeats := len(retrieved) - len(rankings[query]):
                 self.counts.drop(part, "that a better rank of the same ranking has", line=sample.line, count=repeats)
         if empty := sum(not docs for docs in rankings.values()):
             scores = "scores" if empty == 1 else "score"
@@ -159,14 +159,14 @@ class LogMerge:
 
     def _answers(self, system: str, log: Mapping[str, Sample]) -> Answers:
         part = f"answers of {system}"
-        found = {}
+        answers = {}
         for query, sample in log.items():
             self.counts.read(part)
             if sample.answer is None and sample.state in (None, "answered"):
                 self.counts.drop(part, "null or empty", line=sample.line)
-            found[query] = self._answer(sample)
+            answers[query] = self._answer(sample)
         repeats = {query: tuple(map(self._answer, samples)) for query, samples in self._repeats[system].items()}
-        return Answers(found, source=system, repeats=repeats)
+        return Answers(answers, source=system, repeats=repeats)
 
     def _count_repeats(self, answers: Mapping[str, Answers]) -> None:
         """Counts the rows that ask a question again: they are kept with the answers, and dropped without them."""
@@ -180,11 +180,11 @@ class LogMerge:
                 self.notes.extend(filter(None, [repeats_note(system, answers[system])]))
 
     def _answer(self, sample: Sample) -> Answer:
-        given = None if sample.retrieved is None else tuple(map(self._documents.passage_id, sample.retrieved))
+        passages = None if sample.retrieved is None else tuple(map(self._documents.passage_id, sample.retrieved))
         if sample.answer is None:
-            return Answer("", given=given, state="missing" if sample.state in (None, "answered") else sample.state)
-        one = replace(as_answer(sample.answer), given=given, cited=tuple(_cited(sample, given or ())))
-        return one if sample.state is None else replace(one, state=sample.state)
+            return Answer("", given=passages, state="missing" if sample.state in (None, "answered") else sample.state)
+        answer = replace(as_answer(sample.answer), given=passages, cited=tuple(_cited(sample, passages or ())))
+        return answer if sample.state is None else replace(answer, state=sample.state)
 
     def _qrels(self, runs: Mapping[str, Run]) -> Qrels:
         """The grade of every reference context of any log: 1, or by its score."""
@@ -242,10 +242,12 @@ class LogMerge:
 
     def _note_contradictions(self, references: Mapping[str, tuple[str, ...]]) -> None:
         """Notes the questions with reference answers of which a log says that they have no answer."""
-        found = [query for query, texts in references.items() if texts and self._fields(query).get(ANSWERABLE_FIELD) is False]
-        if found:
-            count = pluralise(len(found), "question")
-            example = _quoted(self._questions[found[0]])
+        contradicted = [
+            query for query, texts in references.items() if texts and self._fields(query).get(ANSWERABLE_FIELD) is False
+        ]
+        if contradicted:
+            count = pluralise(len(contradicted), "question")
+            example = _quoted(self._questions[contradicted[0]])
             self.notes.append(
                 f"{count} with reference answers and {ANSWERABLE_FIELD}: false, such as {example}: no answer is right, and the"
                 " references are not used"
@@ -271,8 +273,8 @@ class LogMerge:
     def _stated(self, name: str) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
         """Each question with what every row that asks it says of it; questions of which none says anything are left out."""
         for query in self._questions:
-            found = [getattr(sample, name) for sample in self._samples(query)]
-            if stated := [one for one in found if one is not None]:
+            values = [getattr(sample, name) for sample in self._samples(query)]
+            if stated := [value for value in values if value is not None]:
                 yield query, stated
 
     def _note_different(self, what: str, stated: Mapping[str, list[frozenset[str]]]) -> None:
@@ -304,12 +306,12 @@ def rows_of(system: str) -> str:
     return f"rows of {system}"
 
 
-def _cited(sample: Sample, given: tuple[str, ...]) -> Iterator[str]:
+def _cited(sample: Sample, passages: tuple[str, ...]) -> Iterator[str]:
     """The ids of cited contexts; a number that is no id counts the retrieved contexts from 1."""
-    ids = {context.id: key for context, key in zip(sample.retrieved or (), given, strict=True) if context.id is not None}
-    for one in sample.cited:
-        is_place = one not in ids and one.isdecimal() and 1 <= int(one) <= len(given)
-        yield given[int(one) - 1] if is_place else ids.get(one, one)
+    ids = {context.id: key for context, key in zip(sample.retrieved or (), passages, strict=True) if context.id is not None}
+    for citation in sample.cited:
+        is_place = citation not in ids and citation.isdecimal() and 1 <= int(citation) <= len(passages)
+        yield passages[int(citation) - 1] if is_place else ids.get(citation, citation)
 
 
 def _quoted(text: str) -> str:

@@ -68,8 +68,8 @@ def named_columns(settings: Mapping[str, str]) -> dict[str, str]:
 def log_columns(table: SourceTable, named: Mapping[str, str]) -> dict[str, str]:
     """What a column holds, and the column's name; `named` has the columns that settings name, by role."""
     known = {normalised_name(name): name for name in table.names}
-    found = {role: [known[name] for name in names if name in known] for role, names in ROLE_NAMES.items()}
-    roles = {role: names[0] for role, names in found.items() if names}
+    columns = {role: [known[name] for name in names if name in known] for role, names in ROLE_NAMES.items()}
+    roles = {role: names[0] for role, names in columns.items() if names}
     # `context` holds the ideal contexts of a DeepEval test case, and the retrieved ones of other logs.
     if "context" in known:
         roles.setdefault("reference contexts" if "input" in known else "retrieved contexts", known["context"])
@@ -111,8 +111,8 @@ def log_table(source: ImportSource, path: str) -> SourceTable:
     content = source.json_of(path)
     if (table := _haystack_table(content)) is not None:
         return table
-    found = [key for key, value in content.value.items() if key.lower() in _LISTS and _are_objects(value)]
-    return rows_under(content, found[0]) if len(found) == 1 else source.table_of(path)
+    list_keys = [key for key, value in content.value.items() if key.lower() in _LISTS and _are_objects(value)]
+    return rows_under(content, list_keys[0]) if len(list_keys) == 1 else source.table_of(path)
 
 
 def rows_under(content: JsonContent, *path: str) -> SourceTable:
@@ -143,22 +143,24 @@ def conversations(source: ImportSource) -> Iterator[tuple[str, int]]:
     """The files with conversations beside their rows, and how many."""
     for path in source.plain_files:
         value = source.json_of(path).value if source.format_of(path) == "json" else None
-        for key, one in value.items() if isinstance(value, dict) else ():
-            if key.lower() in _CONVERSATIONS and isinstance(one, list) and one:
-                yield path, len(one)
+        for key, items in value.items() if isinstance(value, dict) else ():
+            if key.lower() in _CONVERSATIONS and isinstance(items, list) and items:
+                yield path, len(items)
 
 
 def joined_by_place(examples: SourceTable, predictions: SourceTable) -> SourceTable:
     """Each prediction with the example at its place."""
-    asked, given = list(examples.rows()), list(predictions.rows())
-    if len(asked) != len(given):
-        what = f"{pluralise(len(given), 'prediction')} for {pluralise(len(asked), 'example')} of {for_message(examples.source)}"
+    asked, predicted = list(examples.rows()), list(predictions.rows())
+    if len(asked) != len(predicted):
+        what = (
+            f"{pluralise(len(predicted), 'prediction')} for {pluralise(len(asked), 'example')} of {for_message(examples.source)}"
+        )
         fix = "specify the predictions of these examples, one for each and in their order"
         raise InputError(what, fix=fix, source=predictions.source)
-    rows = [(line, {**example, **row}) for (_, example), (line, row) in zip(asked, given, strict=True)]
+    rows = [(line, {**example, **row}) for (_, example), (line, row) in zip(asked, predicted, strict=True)]
     names = tuple(dict.fromkeys((*examples.names, *predictions.names)))
     return SourceTable(predictions.source, names, lambda: iter(rows))
 
 
 def _are_objects(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)

@@ -87,10 +87,10 @@ class _RankEvalReader:
 
     def _ratings(self, request: JsonPart) -> Iterator[Judgement | None]:
         key = request["id"].text()
-        found = query_texts(request.value)
-        if len(found) != 1:
+        texts = query_texts(request.value)
+        if len(texts) != 1:
             self._without_text.add(key)
-        self._builder.query(key, found[0] if len(found) == 1 else key)
+        self._builder.query(key, texts[0] if len(texts) == 1 else key)
         for rating in self._cursor.at(request["ratings"].items()):
             yield self._builder.judged_ids(key, self._doc(rating), rating["rating"].value)
 
@@ -134,13 +134,13 @@ def query_texts(request: Mapping[str, Any]) -> list[str]:
 
 def _texts_in(body: Any) -> Iterator[str]:
     if isinstance(body, list):
-        for one in body:
-            yield from _texts_in(one)
+        for item in body:
+            yield from _texts_in(item)
     for key, value in body.items() if isinstance(body, dict) else ():
         if key in _NOT_ASKED:
             continue
         if key in _QUERIES_WITH_FIELDS and isinstance(value, dict):
-            yield from (text for one in value.values() for text in _texts_of_clause(one))
+            yield from (text for item in value.values() for text in _texts_of_clause(item))
         elif key in _QUERIES_WITH_TEXT:
             yield from _texts_of_clause(value)
         elif key == "model_text" and isinstance(value, str):
@@ -157,13 +157,13 @@ def _texts_of_clause(clause: Any) -> Iterator[str]:
 
 def _ids_clash(documents: Iterable[JsonPart]) -> bool:
     """Whether two indexes have a document of the same id."""
-    found: dict[Any, Any] = {}
+    indexes: dict[Any, Any] = {}
     for document in documents:
         for part in _rated(document.value):
             if (
                 isinstance(part, dict)
                 and isinstance(part.get("_id"), str)
-                and found.setdefault(part["_id"], part.get("_index")) != part.get("_index")
+                and indexes.setdefault(part["_id"], part.get("_index")) != part.get("_index")
             ):
                 return True
     return False
@@ -172,13 +172,13 @@ def _ids_clash(documents: Iterable[JsonPart]) -> bool:
 def _rated(value: Any) -> Iterator[Any]:
     """The ratings of a request and the hits of a response."""
     if isinstance(value, list):
-        for one in value:
-            yield from _rated(one)
+        for item in value:
+            yield from _rated(item)
     elif isinstance(value, dict):
         if "_id" in value:
             yield value
-        for one in value.values():
-            yield from _rated(one)
+        for item in value.values():
+            yield from _rated(item)
 
 
 RANK_EVAL = RankEvalImporter()

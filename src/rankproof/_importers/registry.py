@@ -126,19 +126,19 @@ def _detected(source: ImportSource, options: ImportOptions) -> str:
     columns = COLUMN_SETTINGS.keys() & options.settings.keys()
     if not columns:
         return detect_importer(source)
-    found = [name for name in _recognised(source, []) if columns <= importer_named(name).settings.keys()]
-    return found[0] if len(found) == 1 else LOG
+    names = [name for name in _recognised(source, []) if columns <= importer_named(name).settings.keys()]
+    return names[0] if len(names) == 1 else LOG
 
 
 def split_settings(settings: Mapping[str, str], importer: Importer) -> dict[str, str]:
     """The settings, those in one text apart: `question=ask,answer=reply`; a comma before another word belongs to the value."""
-    found: dict[str, str] = {}
+    separated: dict[str, str] = {}
     for name, value in settings.items():
         known = "|".join(map(re.escape, importer.settings)) or "$."
         first, *others = re.split(rf",(?=(?:{known})=)", value)
-        found[name] = first
-        found |= {key: given for key, _, given in (other.partition("=") for other in others)}
-    return found
+        separated[name] = first
+        separated |= {key: text for key, _, text in (other.partition("=") for other in others)}
+    return separated
 
 
 def _check_options(name: str, importer: Importer, options: ImportOptions) -> None:
@@ -200,7 +200,7 @@ def check_no_pattern(path: str) -> None:
 def _unused(imported: Imported) -> Iterator[str]:
     """Says that a dataset alone leaves out the rankings and answers of its source."""
     if imported.runs or imported.answers:
-        left = " and ".join(what for what, found in (("rankings", imported.runs), ("answers", imported.answers)) if found)
+        left = " and ".join(what for what, parts in (("rankings", imported.runs), ("answers", imported.answers)) if parts)
         yield f"the {left} of the source are not used: rankproof import takes them"
 
 
@@ -224,19 +224,19 @@ def importer_named(name: str) -> Importer:
     """The importer of that name."""
     if not isinstance(name, str) or name not in IMPORTERS:
         raise UsageError(f"no importer is called {for_message(str(name))}", fix=f"choose from: {', '.join(IMPORTERS)}")
-    found: Importer = IMPORTERS[name]
-    return found
+    importer: Importer = IMPORTERS[name]
+    return importer
 
 
 def detect_importer(source: ImportSource) -> str:
     """The name of the only importer that recognises the source; none and several are errors."""
     unreadable: list[InputError] = []
-    found = list(_recognised(source, unreadable))
-    if len(found) > 1:
-        what = f"may be {' or '.join(found)}"
-        raise InputError(what, fix=f"name the importer, as in --from {found[0]}", source=source.name)
-    if found:
-        return found[0]
+    names = list(_recognised(source, unreadable))
+    if len(names) > 1:
+        what = f"may be {' or '.join(names)}"
+        raise InputError(what, fix=f"name the importer, as in --from {names[0]}", source=source.name)
+    if names:
+        return names[0]
     if unreadable and source.plain_files:
         raise unreadable[0]
     if source.table is not None or source.tables:
@@ -267,10 +267,10 @@ def _opened_source(
     made = ImportSource(delimiter=delimiter, encoding=encoding, storage=storage or CorpusStorage())
     if is_frame(source):
         return replace(made, frame=source)
-    given = [source] if isinstance(source, str | os.PathLike) else source
-    if not isinstance(given, Sequence) or not given:
+    places = [source] if isinstance(source, str | os.PathLike) else source
+    if not isinstance(places, Sequence) or not places:
         raise UsageError(f"source cannot be {type_phrase(source)}", fix="pass a path, a list of paths, or a data frame")
-    paths = tuple(map(path_text, given))
+    paths = tuple(map(path_text, places))
     for path in paths:
         if path != STDIN and not is_irds_name(path) and not os.path.exists(path):
             raise file_error("missing", source=path)

@@ -25,12 +25,12 @@ def thresholds_of(options: ImportOptions, default: Thresholds) -> Thresholds:
     if text is None:
         return default
     parts = text.split(",")[: _MOST + 1]
-    found = tuple(float(Fraction(part.strip())) for part in parts) if all(map(_NUMBER.fullmatch, parts)) else ()
-    rising = all(low < high for low, high in pairwise(found))
-    if not 1 <= len(found) <= _MOST or not rising:
+    thresholds = tuple(float(Fraction(part.strip())) for part in parts) if all(map(_NUMBER.fullmatch, parts)) else ()
+    rising = all(low < high for low, high in pairwise(thresholds))
+    if not 1 <= len(thresholds) <= _MOST or not rising:
         fix = f"write numbers in ascending order, as in --set {SETTING}=0.25,0.75,1.25"
         raise UsageError(f"{SETTING} is {for_message(text)}", fix=fix)
-    return found
+    return thresholds
 
 
 def grade_by(score: float, thresholds: Thresholds) -> int:

@@ -94,7 +94,7 @@ class TableRoles:
 
     def named(self) -> dict[str, str]:
         """The columns by role, for a report."""
-        found = {
+        columns = {
             "query": self.query,
             "query id": self.query_id,
             "document id": self.doc_id,
@@ -106,16 +106,16 @@ class TableRoles:
             "query fields": ", ".join(self.query_fields),
             "document fields": ", ".join(self.fields),
         }
-        return {role: name for role, name in found.items() if name}
+        return {role: name for role, name in columns.items() if name}
 
     def fields_of_query(self, row: Mapping[str, Any], source: str, line: int) -> dict[str, Any]:
         """The fields of the row's query; a weight that is no number is an error."""
-        found = plain_fields(row, self.query_fields)
+        fields = plain_fields(row, self.query_fields)
         value = plain_value(row.get(self.weight)) if self.weight else None
         if value is None or value == "":
-            return found
+            return fields
         query = str(row.get(self.query_id or self.query or ""))
-        return {**found, WEIGHT_FIELD: checked_weight(number_in(value), query, source=source, line=line)}
+        return {**fields, WEIGHT_FIELD: checked_weight(number_in(value), query, source=source, line=line)}
 
 
 class TableImporter:
@@ -138,28 +138,28 @@ class TableImporter:
         _check_columns(tables, options)
         roles = [find_roles(table, options) for table in tables]
         _check_roles(tables, roles)
-        if options.grade_map and not any(one.grade for one in roles):
+        if options.grade_map and not any(table_roles.grade for table_roles in roles):
             what = f"--grade-map is given, but no column is recognised as the grade; columns: {_listed(known)}"
             raise InputError(what, fix=f"name it: {OPTIONS['grade']} COLUMN", source=source.name, line=1)
-        for table, one in zip(tables, roles, strict=True):
-            _check_grade(table, one, options)
+        for table, table_roles in zip(tables, roles, strict=True):
+            _check_grade(table, table_roles, options)
         builder = DatasetBuilder(source, options)
-        builder.joins_texts = len({one.query_id is None for one in roles if one.query is not None}) > 1
+        builder.joins_texts = len({table_roles.query_id is None for table_roles in roles if table_roles.query is not None}) > 1
         builder.notes += notes
-        graded = [table for table, one in zip(tables, roles, strict=True) if one.grade]
+        graded = [table for table, table_roles in zip(tables, roles, strict=True) if table_roles.grade]
         if len(graded) == 1:
             builder.grades = GradeReader(graded[0].source, options.grade_map)
         if others := [name for name in source.files if len(source.files) > 1 and name not in source.tables]:
             builder.notes.append(f"not read, as they are no tables: {_listed(others)}")
         builder.notes.extend([_LIST_NOTE] if source.is_query_list else _missing_columns(known, roles))
-        if unused := dict.fromkeys(name for one in roles for name in one.unused):
+        if unused := dict.fromkeys(name for table_roles in roles for name in table_roles.unused):
             builder.notes.append(
                 f"columns that are not used: {_listed(unused)}; --set query-fields=COLUMN keeps one that describes the query"
             )
-        asked = [table.source for table, one in zip(tables, roles, strict=True) if one.query]
+        asked = [table.source for table, table_roles in zip(tables, roles, strict=True) if table_roles.query]
         builder.query_source = asked[0] if len(asked) == 1 else source.name
         columns: dict[str, dict[str, None]] = {}
-        for role, name in (pair for one in roles for pair in one.named().items()):
+        for role, name in (pair for table_roles in roles for pair in table_roles.named().items()):
             columns.setdefault(role, {})[name] = None
         return builder.built(
             _judgements(tables, roles, builder), "table", {role: _joined(role, names) for role, names in columns.items()}
@@ -181,33 +181,33 @@ def read_table_documents(source: ImportSource) -> Corpus:
 
 def find_roles(table: SourceTable, options: ImportOptions) -> TableRoles:
     """The roles of the columns: those named by the options, the others by their names."""
-    given = _given(table, options)
-    found = {role: given.get(role) or _guess(role, table, given) for role in NAMES}
-    if not found["query"] and not found["query id"]:
-        found["grade"] = given.get("grade", ())
-    found = {**found, **_id_of_one_kind(table, found)}
-    one = {role: names[0] if names else None for role, names in found.items()}
-    has_text = bool(one["title"] or found["text"])
-    has_document = has_text or one["document id"] is not None
-    if has_document or not (one["query"] or one["query id"]):
-        one["weight"] = next(iter(given.get("weight", ())), None)
-    judge_at = column_of_role("judge", table.names) if one["grade"] else None
-    one["judge"] = None if judge_at is None else table.names[judge_at]
-    taken = {*found["text"], *one.values()}
+    stated = _given(table, options)
+    columns = {role: stated.get(role) or _guess(role, table, stated) for role in NAMES}
+    if not columns["query"] and not columns["query id"]:
+        columns["grade"] = stated.get("grade", ())
+    columns = {**columns, **_id_of_one_kind(table, columns)}
+    single = {role: names[0] if names else None for role, names in columns.items()}
+    has_text = bool(single["title"] or columns["text"])
+    has_document = has_text or single["document id"] is not None
+    if has_document or not (single["query"] or single["query id"]):
+        single["weight"] = next(iter(stated.get("weight", ())), None)
+    judge_at = column_of_role("judge", table.names) if single["grade"] else None
+    single["judge"] = None if judge_at is None else table.names[judge_at]
+    taken = {*columns["text"], *single.values()}
     other = [name for name in table.names if name not in taken]
     listed = _query_fields(options)
     of_query = [name for name in other if not has_document or name in listed or normalised_name(name).startswith("query_")]
     rest = [name for name in other if name not in of_query]
     return TableRoles(
-        one["query"],
-        one["query id"],
-        one["document id"],
-        one["title"],
-        found["text"],
-        one["grade"],
-        one["weight"],
-        one["judge"],
-        field_names(of_query, (WEIGHT_FIELD,) if one["weight"] else ()),
+        single["query"],
+        single["query id"],
+        single["document id"],
+        single["title"],
+        columns["text"],
+        single["grade"],
+        single["weight"],
+        single["judge"],
+        field_names(of_query, (WEIGHT_FIELD,) if single["weight"] else ()),
         field_names(rest if has_text else ()),
         () if has_text else tuple(rest),
     )
@@ -233,8 +233,8 @@ def _named(options: ImportOptions) -> dict[str, tuple[str, ...]]:
         "grade": options.grade_column,
         "weight": options.weight_column,
     }
-    given: dict[str, tuple[str, ...]] = {role: (name,) for role, name in named.items() if name is not None}
-    return {**given, "text": options.text_column}
+    stated: dict[str, tuple[str, ...]] = {role: (name,) for role, name in named.items() if name is not None}
+    return {**stated, "text": options.text_column}
 
 
 def _check_columns(tables: Sequence[SourceTable], options: ImportOptions) -> None:
@@ -246,15 +246,15 @@ def _check_columns(tables: Sequence[SourceTable], options: ImportOptions) -> Non
             raise InputError(what, fix=f"name one of them with {OPTIONS[role]}", source=tables[0].source, line=1)
 
 
-def _guess(role: str, table: SourceTable, given: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _guess(role: str, table: SourceTable, stated: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The only column whose name tells the role; several are an error."""
-    taken = {name for names in given.values() for name in names}
+    taken = {name for names in stated.values() for name in names}
     free = {name: normalised_name(name) for name in table.names if name not in taken}
-    found = [name for name, plain in free.items() if plain in NAMES[role]]
+    matching = [name for name, plain in free.items() if plain in NAMES[role]]
     if role == "grade" and {*free.values()}.intersection(COLUMN_NAMES["rank"]):
-        found = [name for name in found if free[name] not in COLUMN_NAMES["score"]]
+        matching = [name for name in matching if free[name] not in COLUMN_NAMES["score"]]
     last = _LAST_CHOICES.get(role, ())
-    sure = [name for name in found if free[name] not in last] or found
+    sure = [name for name in matching if free[name] not in last] or matching
     if role == "text":
         sure = [name for name in sure if free[name] not in _MAY_BE_IDS or _has_spaces(table, name)]
     if len(sure) > 1:
@@ -264,20 +264,20 @@ def _guess(role: str, table: SourceTable, given: Mapping[str, tuple[str, ...]]) 
     return tuple(sure)
 
 
-def _id_of_one_kind(table: SourceTable, found: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+def _id_of_one_kind(table: SourceTable, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """Further columns of ids: `id` in a table of only queries or only documents, and one such as `doc` that is not a text."""
     by_name = {normalised_name(name): name for name in table.names}
-    taken = {name for names in found.values() for name in names}
+    taken = {name for names in columns.values() for name in names}
     ids = {plain: name for plain, name in by_name.items() if name not in taken}
     changed: dict[str, tuple[str, ...]] = {}
-    if not found["document id"]:
+    if not columns["document id"]:
         named = next((ids[plain] for plain in _MAY_BE_IDS if plain in ids), None)
         changed |= {"document id": (named,)} if named else {}
-    has_query = bool(found["query"] or found["query id"])
-    has_document = bool(found["document id"] or found["title"] or found["text"] or changed)
+    has_query = bool(columns["query"] or columns["query id"])
+    has_document = bool(columns["document id"] or columns["title"] or columns["text"] or changed)
     for role, kind, fits in (("query id", "query", not has_document), ("document id", "document", not has_query)):
         plain = next((plain for plain in TEXT_ID_NAMES[kind][:2] if plain in ids), None)
-        if fits and plain is not None and not found[role]:
+        if fits and plain is not None and not columns[role]:
             changed[role] = (ids[plain],)
     return changed
 
@@ -291,8 +291,8 @@ def _check_roles(tables: Sequence[SourceTable], roles: Sequence[TableRoles]) -> 
     """Refuses tables without queries, a table of neither, and grades without documents; queries alone are a dataset."""
     first = tables[0]
     columns = _listed(name for table in tables for name in table.names)
-    for table, one in zip(tables, roles, strict=True):
-        if len(tables) > 1 and not one.has_query and not one.has_document:
+    for table, table_roles in zip(tables, roles, strict=True):
+        if len(tables) > 1 and not table_roles.has_query and not table_roles.has_document:
             what = f"no column for a query or a document; columns: {_listed(table.names)}"
             log = f"; {_LOG_FIX}" if format_of_suffix(table.source) == "jsonl" else ""
             fix = f"leave the file out, or name a column, as in --doc-id-column COLUMN{log}"
@@ -322,8 +322,8 @@ def _check_grade(table: SourceTable, roles: TableRoles, options: ImportOptions) 
     name = roles.grade
     if name is None or options.grade_column is not None or normalised_name(name) not in COLUMN_NAMES["score"]:
         return
-    found = (str(row.get(name)) for _, row in islice(table.rows(), _SAMPLED_ROWS))
-    if fraction := next((cell for cell in found if _FRACTION.fullmatch(cell.strip())), None):
+    cells = (str(row.get(name)) for _, row in islice(table.rows(), _SAMPLED_ROWS))
+    if fraction := next((cell for cell in cells if _FRACTION.fullmatch(cell.strip())), None):
         what = f"{for_message(name)} may hold grades or the scores of a system, such as {fraction.strip()}"
         fix = f"if they are grades, say so: --grade-column {quote(name)}; if not, remove the column"
         raise InputError(what, fix=fix, source=table.source, line=1)
@@ -332,15 +332,15 @@ def _check_grade(table: SourceTable, roles: TableRoles, options: ImportOptions) 
 def _judgements(
     tables: Sequence[SourceTable], roles: Sequence[TableRoles], builder: DatasetBuilder
 ) -> Iterator[Judgement | None]:
-    for table, one in sorted(zip(tables, roles, strict=True), key=lambda pair: pair[1].place):
+    for table, table_roles in sorted(zip(tables, roles, strict=True), key=lambda pair: pair[1].place):
         builder.place = table.source
         part = "rows" if len(tables) == 1 else f"rows of {os.path.basename(table.source)}"
         asked: set[str] = set()
         for line, row in table.rows():
             builder.counts.read(part)
-            yield _judgement(row, line, one, builder, part, asked)
+            yield _judgement(row, line, table_roles, builder, part, asked)
     untyped = [role for table, role in zip(tables, roles, strict=True) if table.untyped]
-    builder.parse_query_fields({name for one in untyped for name in one.query_fields.values()})
+    builder.parse_query_fields({name for table_roles in untyped for name in table_roles.query_fields.values()})
 
 
 def _judgement(
@@ -370,7 +370,7 @@ def _judgement(
 
 def _document(row: Mapping[Any, Any], line: int, roles: TableRoles, builder: DatasetBuilder) -> str | None:
     texts = [row.get(name) for name in roles.text]
-    text = texts[0] if len(texts) == 1 else "\n".join(filter(None, (builder.text(one, line) for one in texts)))
+    text = texts[0] if len(texts) == 1 else "\n".join(filter(None, (builder.text(part, line) for part in texts)))
     key, title = row.get(roles.doc_id), row.get(roles.title)
     return builder.document(key, title, text, lambda: plain_fields(row, roles.fields), line=line)
 

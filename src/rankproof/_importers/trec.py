@@ -54,9 +54,11 @@ class TrecImporter:
     }
 
     def detect(self, source: ImportSource) -> bool:
-        found = _classified(source)
-        kinds = [kind for _, kind in found]
-        return "topics" in kinds or ("queries" in kinds and ("qrels" in kinds or any(_is_file_of_queries(*one) for one in found)))
+        files = _classified(source)
+        kinds = [kind for _, kind in files]
+        return "topics" in kinds or (
+            "queries" in kinds and ("qrels" in kinds or any(_is_file_of_queries(*file) for file in files))
+        )
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         files = _chosen_files(source, options.split)
@@ -87,8 +89,8 @@ def _judgements(
 
 def _classified(source: ImportSource) -> list[tuple[str, FileKind]]:
     """The files of known kinds, each with its kind."""
-    found = ((name, _kind(source, name, path)) for name, path in source.files.items() if source.frame is None)
-    return [(name, kind) for name, kind in found if kind is not None]
+    kinds = ((name, _kind(source, name, path)) for name, path in source.files.items() if source.frame is None)
+    return [(name, kind) for name, kind in kinds if kind is not None]
 
 
 def _is_of_another_tool(source: ImportSource, path: str) -> bool:
@@ -154,10 +156,12 @@ def _chosen_files(source: ImportSource, split: str) -> dict[FileKind, str]:
 def _of_split(kind: FileKind, named: Mapping[str, str], split: str, source: ImportSource) -> str:
     if len(named) == 1:
         return next(iter(named.values()))
-    splits = {name: found[1] for name in named if (found := _SPLIT.search(os.path.basename(name)))}
-    chosen = [name for name, one in splits.items() if one == split]
+    splits = {name: match[1] for name in named if (match := _SPLIT.search(os.path.basename(name)))}
+    chosen = [name for name, name_split in splits.items() if name_split == split]
     if len(chosen) != 1:
-        known = ", ".join(f"{for_message(one)} ({for_message(name)})" for name, one in splits.items()) or ", ".join(named)
+        known = ", ".join(f"{for_message(name_split)} ({for_message(name)})" for name, name_split in splits.items()) or ", ".join(
+            named
+        )
         fix = f"choose one with --split, or specify the files: {known}"
         raise InputError(f"{len(named)} files of {kind}", fix=fix, source=source.name)
     return named[chosen[0]]
@@ -166,16 +170,16 @@ def _of_split(kind: FileKind, named: Mapping[str, str], split: str, source: Impo
 def _read_topics(source: ImportSource, path: str) -> list[Topic]:
     text = "".join(line for _, line in source.lines_of(path))
     # Topics are replaced by their line breaks, so that the line of one that is not closed stays.
-    others = _TOPIC.sub(lambda found: "\n" * found[0].count("\n"), text)
+    others = _TOPIC.sub(lambda match: "\n" * match[0].count("\n"), text)
     if left := _OPEN_TOPIC.search(others):
         line = others.count("\n", 0, left.start()) + 1
         raise InputError("the topic is not closed", fix="write </top> or </topic> at its end", source=path, line=line)
-    return [_topic(found, text, path) for found in _TOPIC.finditer(text)]
+    return [_topic(match, text, path) for match in _TOPIC.finditer(text)]
 
 
-def _topic(found: re.Match[str], text: str, path: str) -> Topic:
-    attributes, body = found[2] or "", found[1] if found[1] is not None else found[3]
-    line = text.count("\n", 0, found.start()) + 1
+def _topic(match: re.Match[str], text: str, path: str) -> Topic:
+    attributes, body = match[2] or "", match[1] if match[1] is not None else match[3]
+    line = text.count("\n", 0, match.start()) + 1
     fields = _topic_fields(body)
     number = _NUMBER.search(attributes)
     key = number[1] if number else fields.get("num", "")
@@ -189,12 +193,12 @@ def _topic_fields(body: str) -> dict[str, str]:
     marks = list(_TAG.finditer(body))
     if not marks:
         return {"title": _plain(body)}
-    found: dict[str, str] = {}
-    for mark, end in zip(marks, [*(one.start() for one in marks[1:]), len(body)], strict=True):
+    fields: dict[str, str] = {}
+    for mark, end in zip(marks, [*(next_mark.start() for next_mark in marks[1:]), len(body)], strict=True):
         name = mark[2].lower()
         if not mark[1] and (value := _plain(body[mark.end() : end])):
-            found.setdefault(_FIELDS.get(name, name), value)
-    return found
+            fields.setdefault(_FIELDS.get(name, name), value)
+    return fields
 
 
 def _plain(text: str) -> str:

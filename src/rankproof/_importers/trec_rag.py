@@ -143,19 +143,19 @@ class _TrecRagReader:
 
     def _ranking(self, query: str, row: Mapping[str, Any], line: int, system: str) -> dict[str, float]:
         part, place = f"candidates of {system}", self._builder.place
-        found: dict[str, float] = {}
-        for at, one in enumerate(row["candidates"] if isinstance(row.get("candidates"), list) else row["hits"]):
+        ranking: dict[str, float] = {}
+        for at, candidate in enumerate(row["candidates"] if isinstance(row.get("candidates"), list) else row["hits"]):
             self._builder.counts.read(part)
-            if not isinstance(one, dict):
+            if not isinstance(candidate, dict):
                 what = f"candidates[{at}] is no object"
                 raise InputError(what, fix='write {"docid": "d1", "score": 2.5}', source=place, line=line)
-            doc = self._document(one, line)
-            if doc in found:
+            doc = self._document(candidate, line)
+            if doc in ranking:
                 self._builder.counts.drop(part, "that a better rank of the same ranking has", line=line)
                 continue
-            score = one.get("score")
-            found[doc] = -float(at) if score is None else score_of_json(score, query=query, doc=doc, source=place, line=line)
-        return found
+            score = candidate.get("score")
+            ranking[doc] = -float(at) if score is None else score_of_json(score, query=query, doc=doc, source=place, line=line)
+        return ranking
 
     def _document(self, candidate: Mapping[str, Any], line: int) -> str:
         """Adds the text of the candidate; the id of its document."""
@@ -167,7 +167,7 @@ class _TrecRagReader:
             return key
         name = next((text for text in _TEXTS if doc.get(text)), None)
         known = (name, "title", "docid", "doc_id", "id", "_id", "qid", "score", "rank")
-        others = field_names(one for one in doc if one not in known)
+        others = field_names(field for field in doc if field not in known)
         self._builder.document(
             key, doc.get("title"), doc.get(name) if name else None, lambda: plain_fields(doc, others), line=line
         )
@@ -194,15 +194,15 @@ class _TrecRagReader:
 
     def _answer(self, row: Mapping[str, Any], system: str, line: int) -> Answer:
         place, part = self._builder.place, f"citations of {system}"
-        references = [id_of_value(one, "document", source=place, line=line) for one in row["references"]]
+        references = [id_of_value(id, "document", source=place, line=line) for id in row["references"]]
         texts, cited = [], dict[str, None]()
         for at, sentence in enumerate(row["answer"]):
             cell = TableCell(sentence.get("text") if isinstance(sentence, dict) else sentence, f"answer[{at}]", place, line)
             texts.append((cell.text() or "").strip())
-            given = sentence.get("citations") if isinstance(sentence, dict) else None
-            for one in given if isinstance(given, list) else ():
+            citations = sentence.get("citations") if isinstance(sentence, dict) else None
+            for id in citations if isinstance(citations, list) else ():
                 self._builder.counts.read(part)
-                doc = _reference(one, references)
+                doc = _reference(id, references)
                 if doc is None:
                     self._builder.counts.drop(part, "of no reference", line=line)
                 else:

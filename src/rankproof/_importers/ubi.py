@@ -66,8 +66,8 @@ class ClickSettings:
     def label(self, counts: Mapping[Pair, PairCounts]) -> str:
         """clicks:MODEL:DIGEST; the digest covers the settings and the clicks."""
         digest = hashlib.sha256(identity_key(self.prior, self.least_shown, list(self.thresholds)).encode())
-        for (query, doc), one in sorted(counts.items()):
-            digest.update(f"{query}\0{doc}\0{one.shown}\0{one.clicks:g}\0{one.expected:.4g}\n".encode())
+        for (query, doc), pair_counts in sorted(counts.items()):
+            digest.update(f"{query}\0{doc}\0{pair_counts.shown}\0{pair_counts.clicks:g}\0{pair_counts.expected:.4g}\n".encode())
         return make_judge_label("clicks:", self.model.name, digest.hexdigest()[:_DIGEST_LENGTH])
 
 
@@ -87,22 +87,22 @@ def _actions(text: str | None) -> dict[str, float]:
     """The weight of each action that counts as a click."""
     if text is None:
         return _CLICKS
-    found = {}
+    weights = {}
     for part in text.split(","):
         name, equals, weight = part.strip().rpartition("=")
         action = name if equals else weight
-        if action in found:
+        if action in weights:
             raise UsageError(
                 f"actions names {for_message(action)} twice", fix="name each action once, as in --set actions=click=2"
             )
         try:
-            found[action] = float(weight) if equals else 1.0
+            weights[action] = float(weight) if equals else 1.0
         except ValueError:
-            found[""] = math.nan
-    if "" in found or not all(0 < weight <= _MOST_WEIGHT for weight in found.values()):
+            weights[""] = math.nan
+    if "" in weights or not all(0 < weight <= _MOST_WEIGHT for weight in weights.values()):
         fix = "write names with weights, as in --set actions=click,add_to_cart=3"
         raise UsageError(f"actions is {for_message(text)}", fix=fix)
-    return found
+    return weights
 
 
 class UbiImporter:
@@ -152,8 +152,10 @@ class UbiImporter:
 def _kinds(source: ImportSource, path: str) -> set[str]:
     """What the first records of the file are; empty where one is neither a query nor an event."""
     sampled = list(islice(records(source, path), _SAMPLED)) if may_have_records(source, path) else []
-    found = {"event" if one.is_event else "query" if one.is_query else "" for one in sampled if "query_id" in one.value}
-    return found if len(sampled) and all("query_id" in one.value for one in sampled) and "" not in found else set()
+    kinds = {
+        "event" if record.is_event else "query" if record.is_query else "" for record in sampled if "query_id" in record.value
+    }
+    return kinds if len(sampled) and all("query_id" in record.value for record in sampled) and "" not in kinds else set()
 
 
 def _read_log(source: ImportSource, how: ClickSettings, builder: DatasetBuilder) -> UbiLog:

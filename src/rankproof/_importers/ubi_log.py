@@ -71,8 +71,8 @@ class UbiRecord:
             value = self.cell(name).value
             if isinstance(value, str) and not isinstance(list_in_text(value), list):
                 value = [part for part in value.split(",") if part.strip()]
-            if found := UbiRecord({name: value}, self.source, self.line).ids(name):
-                return list(dict.fromkeys(found))[:_MOST_RANKS]
+            if docs := UbiRecord({name: value}, self.source, self.line).ids(name):
+                return list(dict.fromkeys(docs))[:_MOST_RANKS]
         return []
 
     def position(self) -> int | None:
@@ -80,8 +80,8 @@ class UbiRecord:
         place = ("event_attributes", "position")
         for path in ((*place, "ordinal", "index"), (*place, "ordinal"), (*place, "index"), ("event_attributes", "rank")):
             value = self.cell(*path).value
-            if not isinstance(value, bool | dict | list | None) and (found := rank_of_value(value)) is not None:
-                return found
+            if not isinstance(value, bool | dict | list | None) and (rank := rank_of_value(value)) is not None:
+                return rank
         return None
 
 
@@ -205,10 +205,10 @@ class UbiLog:
         query = self.queries.get(key)
         if query is None:
             return self._drop("events", "of an unknown query_id" if key else "without a query_id", record)
-        found = self._documents(record)
-        doc = next((one for one in found if one in query.docs), None)
+        ids = self._documents(record)
+        doc = next((id for id in ids if id in query.docs), None)
         if doc is None:
-            return self._drop("events", self._reason(query, found), record)
+            return self._drop("events", self._reason(query, ids), record)
         self.clicks, self.unused_clicks = self.clicks + 1, self.unused_clicks - 1
         self._check_position(record, query.docs[doc])
         weight = self.actions[action]
@@ -222,8 +222,8 @@ class UbiLog:
         thing = ("event_attributes", "object")
         return [id_ for name in ("object_id", "internal_id") for id_ in record.ids(*thing, name)]
 
-    def _reason(self, query: LoggedQuery, found: list[str]) -> str:
-        if not found:
+    def _reason(self, query: LoggedQuery, ids: list[str]) -> str:
+        if not ids:
             return "without an object_id"
         return "of a document that was not shown" if query.docs else "of a query without a list of documents shown"
 

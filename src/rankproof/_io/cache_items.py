@@ -83,8 +83,8 @@ def _cache_item(path: Path) -> CacheItem | None:
     stats = list(_stats(path))
     if not stats:
         return None
-    files = [one for one in stats if stat.S_ISREG(one.st_mode)]
-    used = [one.st_mtime for one in stats] + [file.st_atime for file in files]
+    files = [state for state in stats if stat.S_ISREG(state.st_mode)]
+    used = [state.st_mtime for state in stats] + [file.st_atime for file in files]
     return CacheItem(path, sum(file.st_size for file in files), max(used))
 
 
@@ -120,10 +120,10 @@ def checked_size(name: str, value: object) -> int:
     """A number of bytes, or a text such as 20GB, as bytes."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         raise UsageError(f"{name} is {for_message(str(value))}", fix="specify a size such as 20GB, 500MB or 1.5TB")
-    return int(float(found[1]) * _UNITS[found[2].lower().removesuffix("b")])
+    return int(float(match[1]) * _UNITS[match[2].lower().removesuffix("b")])
 
 
 @dataclass(slots=True)
@@ -232,7 +232,7 @@ class CacheUse:
             return []
         with self.alone() as alone:
             items = {kind: cache_items(self._home / kind) for kind in KINDS}
-            size = sum(item.size for each in items.values() for item in each)
+            size = sum(item.size for entries in items.values() for item in entries)
             if not alone:
                 return self._note(size, "another run uses it, so that nothing was removed")
             finished = (item for kind in _FINISHED_KINDS for item in items[kind] if item.used < self._since)

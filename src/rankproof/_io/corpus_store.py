@@ -72,12 +72,12 @@ class CorpusStorage:
 def _file_state(path: str) -> list[Any] | None:
     """Path, device, inode, size and times of a regular file; None where it is none, or was changed just now."""
     try:
-        found = os.stat(path)
+        state = os.stat(path)
     except OSError:
         return None
-    if not stat.S_ISREG(found.st_mode) or time.time_ns() - max(found.st_ctime_ns, found.st_mtime_ns) < _TICK_NANOSECONDS:
+    if not stat.S_ISREG(state.st_mode) or time.time_ns() - max(state.st_ctime_ns, state.st_mtime_ns) < _TICK_NANOSECONDS:
         return None
-    return [os.path.realpath(path), found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+    return [os.path.realpath(path), state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns]
 
 
 class StoredPartition(Partition):
@@ -194,9 +194,9 @@ class CorpusWriter:
         _write_index(Path(self._folder.path), self._written, source, self._files)
         # A file that is mapped into memory cannot be moved on Windows.
         self._written.clear()
-        found = self._in_place(self._folder, source)
+        corpus = self._in_place(self._folder, source)
         self._folder = None
-        return found
+        return corpus
 
     def _in_place(self, folder: TemporaryPath, source: str) -> Corpus:
         """The corpus at its final place, or in a temporary folder where the input changed while it was read."""
@@ -224,7 +224,7 @@ class CorpusWriter:
 def _write_index(folder: Path, written: Sequence[StoredPartition], source: str, files: Sequence[InputFile] = ()) -> None:
     partitions = Partitions(written)
     check = IdCheck(partitions, source, files)
-    facts = {"partitions": [[len(one), f"{one.digest:x}", os.stat(one.path).st_size] for one in written]}
+    facts = {"partitions": [[len(partition), f"{partition.digest:x}", os.stat(partition.path).st_size] for partition in written]}
     blocks = ArrayBlocks(np.dtype(np.uint64), (partitions.documents, 2), check.blocks())
     write_arrays(folder / _INDEX, {"entries": blocks}, facts)
     check.raise_repeat()
@@ -276,11 +276,11 @@ def find_corpus(storage: CorpusStorage, paths: Sequence[str], source: str) -> Co
     folder, hold = storage.folder(key), CacheHold(storage.home)
     with contextlib.suppress(OSError):
         os.stat(folder / _INDEX)
-        found = open_corpus(folder, source, keep=hold)
-        sizes = [os.stat(partition.path).st_size for partition in found.partitions if isinstance(partition, StoredPartition)]
+        corpus = open_corpus(folder, source, keep=hold)
+        sizes = [os.stat(partition.path).st_size for partition in corpus.partitions if isinstance(partition, StoredPartition)]
         if sizes == [size for *_, size in _facts(folder)["partitions"]]:
             mark_used(folder)
-            return found
+            return corpus
     shutil.rmtree(folder, ignore_errors=True)
     return None
 

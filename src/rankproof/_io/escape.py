@@ -28,7 +28,7 @@ def escape_json(document: str) -> str:
     """The JSON document with invisible characters and lone surrogates as \\u escapes."""
     import json
 
-    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if is_hidden(found[0]) else found[0], document)
+    return _NOT_ASCII.sub(lambda match: json.dumps(match[0])[1:-1] if is_hidden(match[0]) else match[0], document)
 
 
 _MARKDOWN = {char: f"\\{char}" for char in "\\`*_[]|~$#"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
@@ -71,7 +71,7 @@ _LINE_START = re.compile(r"^(?:[-+](?=\s|$)|-(?=-)|=|\d{1,9}(?=[.)](?:\s|$)))")
 def for_github(text: str) -> str:
     """The text for a comment on GitHub: as for Markdown, and without mentions, references, links and emoji names."""
     escaped = _without_references(text.strip(), for_markdown)
-    return _LINE_START.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", escaped)
+    return _LINE_START.sub(lambda match: f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}", escaped)
 
 
 def for_github_html(text: str) -> str:
@@ -83,9 +83,9 @@ def for_github_html(text: str) -> str:
 
 def _without_references(text: str, escape: Callable[[str], str]) -> str:
     parts, at = [], 0
-    for found in _REFERENCES.finditer(text):
-        parts += [escape(text[at : found.end()]), _SPACE]
-        at = found.end()
+    for match in _REFERENCES.finditer(text):
+        parts += [escape(text[at : match.end()]), _SPACE]
+        at = match.end()
     return "".join([*parts, escape(text[at:])])
 
 

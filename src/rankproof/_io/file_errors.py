@@ -139,8 +139,8 @@ def near_path(path: str) -> str | None:
     folder, name = os.path.split(os.path.normpath(path))
     if folder and not os.path.isdir(folder):
         above = near_path(folder)
-        found = None if above is None else os.path.join(above, name)
-        return found if found is not None and os.path.exists(found) else None
+        path_above = None if above is None else os.path.join(above, name)
+        return path_above if path_above is not None and os.path.exists(path_above) else None
     try:
         known = {other.lower(): other for other in islice(os.listdir(folder or os.curdir), _MOST_NAMES) if other != name}
     except (OSError, ValueError):

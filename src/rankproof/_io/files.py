@@ -170,10 +170,10 @@ def open_plain_file(path: str, folder: str | None = None) -> FileIO:
     check_plain_file(real, path)
     handle = os.open(real, _READ_FLAGS | (0 if folder is None else getattr(os, "O_NOFOLLOW", 0)))
     try:
-        found = os.fstat(handle)
-        _check_kind(found.st_mode, path)
+        state = os.fstat(handle)
+        _check_kind(state.st_mode, path)
         if folder is not None:
-            check_memory(found.st_size, path)
+            check_memory(state.st_size, path)
         return FileIO(handle, "r")
     except BaseException:
         os.close(handle)

@@ -148,20 +148,20 @@ def parse_response(body: str, secret: Secret) -> MaskedJson:
     if not body.strip():
         raise ResponseFormatError("the body is empty")
     try:
-        found = json.loads(body, object_pairs_hook=_object_without_repeats)
-        masked = secret.masked_document(found)
+        plain = json.loads(body, object_pairs_hook=_object_without_repeats)
+        masked = secret.masked_document(plain)
     except ResponseFormatError:
         raise
     except (ValueError, RecursionError):
         raise ResponseFormatError("the body is not JSON") from None
-    return MaskedJson(masked, masked != found)
+    return MaskedJson(masked, masked != plain)
 
 
 def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ResponseFormatError("the body has an object with a duplicate key")
-    return found
+    return members
 
 
 @dataclass(frozen=True, slots=True)

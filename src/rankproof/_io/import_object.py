@@ -24,14 +24,14 @@ def import_object(text: str, folder: str = "") -> Any:
         folder = os.getcwd()
         fix = f"run it in the folder that holds {for_message(top)}, or install that package"
     try:
-        found = _import_from(module, folder)
+        imported = _import_from(module, folder)
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name and top == error.name.split(".")[0]:
             raise UsageError(f"{for_message(text)}: no module is called {for_message(error.name)}", fix=fix) from None
         what = f"{for_message(text)}: importing {for_message(module)} failed: {type(error).__name__}: {for_message(str(error))}"
         raise UsageError(what, fix="correct the module") from error
-    _check_is_from(found, top, folder, text)
-    return getattr(found, name, None)
+    _check_is_from(imported, top, folder, text)
+    return getattr(imported, name, None)
 
 
 def _import_from(module: str, folder: str) -> ModuleType:

@@ -134,19 +134,19 @@ class Journal:
         """Every complete record, as views of the file; a record truncated by a kill is dropped, other damage is an error."""
         size = self._file.seek(0, os.SEEK_END)
         data = self._mapped(size)
-        found: list[JournalRecord] = []
+        records: list[JournalRecord] = []
         start = 0
         while start < size and (record := record_at(data, start)) is not None:
-            found.append(record)
+            records.append(record)
             start = record.end
         if start == size:
-            return found
+            return records
         damaged = any(
             record_at(data, at)
             for at in range(start + ALIGNMENT, size, ALIGNMENT)
             if data[at : at + len(RECORD_MARK)] == RECORD_MARK
         )
-        found.clear()
+        records.clear()
         del data
         self._cut(start)
         if damaged:
@@ -168,10 +168,10 @@ class Journal:
 
     def record(self, offset: int) -> JournalRecord:
         """The record at the offset that `append` returned, as views of the file."""
-        found = record_at(self._mapped(self._file.seek(0, os.SEEK_END)), offset)
-        if found is None:
+        record = record_at(self._mapped(self._file.seek(0, os.SEEK_END)), offset)
+        if record is None:
             raise cache_corruption_error(self.path, CHECKSUM_MISMATCH, "nothing was changed")
-        return found
+        return record
 
     def clear(self) -> None:
         """Removes all records."""

@@ -22,24 +22,24 @@ def read_fields(kind: type[T], values: JsonObject) -> T:
 
     A field with a default may be missing. Keys that are no field are ignored.
     """
-    found: T = _read(kind, values.plain, values.place, values.error)
-    return found
+    instance: T = _read(kind, values.plain, values.place, values.error)
+    return instance
 
 
 def plain_fields(value: Any, without: frozenset[str] = frozenset()) -> Any:
     """The dataclass as a JSON value, without the fields of these names and without those that are None by default."""
     if is_dataclass(value):
         named = {field: getattr(value, field.name) for field in fields(value) if field.name not in without}
-        return {one.name: plain_fields(found, without) for one, found in named.items() if not _is_left_out(one, found)}
+        return {item.name: plain_fields(member, without) for item, member in named.items() if not _is_left_out(item, member)}
     if isinstance(value, tuple):
-        return [plain_fields(one, without) for one in value]
+        return [plain_fields(item, without) for item in value]
     if isinstance(value, Mapping) and any(map(is_dataclass, value.values())):
-        return {key: plain_fields(one, without) for key, one in value.items()}
+        return {key: plain_fields(item, without) for key, item in value.items()}
     return value
 
 
-def _is_left_out(one: Field[Any], value: Any) -> bool:
-    return value is None and one.default is None
+def _is_left_out(field: Field[Any], value: Any) -> bool:
+    return value is None and field.default is None
 
 
 def _read(kind: Any, value: Any, path: str, fail: _Fail) -> Any:
@@ -54,8 +54,8 @@ def _read(kind: Any, value: Any, path: str, fail: _Fail) -> Any:
         items = _checked(value, path, fail, "an array", isinstance(value, list))
         return origin(_read_items(arguments[0], items, (f"{path}[{at}]" for at in range(len(items))), fail))
     if origin is not None:
-        found = _checked(value, path, fail, "an object", isinstance(value, dict))
-        return dict(zip(found, _read_items(arguments[1], found.values(), (_join(path, key) for key in found), fail), strict=True))
+        plain = _checked(value, path, fail, "an object", isinstance(value, dict))
+        return dict(zip(plain, _read_items(arguments[1], plain.values(), (_join(path, key) for key in plain), fail), strict=True))
     if is_dataclass(kind):
         return _read_object(kind, _checked(value, path, fail, "an object", isinstance(value, dict)), path, fail)
     return _read_scalar(kind, value, path, fail)
@@ -63,7 +63,7 @@ def _read(kind: Any, value: Any, path: str, fail: _Fail) -> Any:
 
 def _type_of(value: Any, allowed: tuple[Any, ...]) -> Any:
     """The type of several that a value is read as: its own, else the first."""
-    return type(value) if type(value) in allowed else next(one for one in allowed if one is not NoneType)
+    return type(value) if type(value) in allowed else next(member for member in allowed if member is not NoneType)
 
 
 def _read_items(kind: Any, items: Any, paths: Any, fail: _Fail) -> Any:
@@ -75,14 +75,14 @@ def _read_items(kind: Any, items: Any, paths: Any, fail: _Fail) -> Any:
 
 
 def _read_object(kind: Any, value: Mapping[str, Any], path: str, fail: _Fail) -> Any:
-    found = {}
-    for one, hint in _fields_with_types(kind):
-        given = value.get(one.name, _ABSENT)
-        if given is not _ABSENT:
-            found[one.name] = _read(hint, given, _join(path, one.name), fail)
-        elif one.default is MISSING and one.default_factory is MISSING:
-            raise fail(f"{for_message(_join(path, one.name))} is missing")
-    return kind(**found)
+    arguments = {}
+    for field, hint in _fields_with_types(kind):
+        plain = value.get(field.name, _ABSENT)
+        if plain is not _ABSENT:
+            arguments[field.name] = _read(hint, plain, _join(path, field.name), fail)
+        elif field.default is MISSING and field.default_factory is MISSING:
+            raise fail(f"{for_message(_join(path, field.name))} is missing")
+    return kind(**arguments)
 
 
 def _read_scalar(kind: Any, value: Any, path: str, fail: _Fail) -> Any:

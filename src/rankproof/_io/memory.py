@@ -172,8 +172,8 @@ def _held_memory() -> int:
 
 
 def _pages() -> list[int]:
-    found = next(_lines(f"{_PROC}/self/statm"), "0 0 0 0 0 0 0")
-    return [int(count) * os.sysconf("SC_PAGE_SIZE") for count in found.split()]
+    counts = next(_lines(f"{_PROC}/self/statm"), "0 0 0 0 0 0 0")
+    return [int(count) * os.sysconf("SC_PAGE_SIZE") for count in counts.split()]
 
 
 def _lines(path: str) -> Iterator[str]:

@@ -50,10 +50,10 @@ def matching_files(pattern: str) -> list[str]:
     """The files that match the pattern, sorted by name; none is an error."""
     import glob
 
-    found = sorted(path for path in glob.glob(pattern) if os.path.isfile(path))
-    if not found:
+    paths = sorted(path for path in glob.glob(pattern) if os.path.isfile(path))
+    if not paths:
         raise InputError("no file matches this pattern", fix="check the path, and quote the pattern", source=pattern)
-    return found
+    return paths
 
 
 def pattern_name(pattern: str) -> str:
@@ -74,13 +74,13 @@ _RESERVED_NAMES = {
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
     """Each name with a file name without suffix, unique on case-insensitive file systems and valid on Windows."""
-    found: dict[str, str] = {}
+    names_of_files: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
         plain = file_name(name)
-        found[name] = _unused_name(plain, taken)
-        taken.add(found[name].lower())
-    return found
+        names_of_files[name] = _unused_name(plain, taken)
+        taken.add(names_of_files[name].lower())
+    return names_of_files
 
 
 def file_name(name: str) -> str:

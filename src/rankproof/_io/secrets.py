@@ -49,9 +49,9 @@ _ESCAPE = re.compile(
 """A character as JSON, URLs, quoted-printable and HTML write it, and one that is not printable ASCII."""
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescaped(match: re.Match[str]) -> str:
     """The characters that an escape stands for, "" for one that is not seen."""
-    kind, text = str(found.lastgroup), found[str(found.lastgroup)]
+    kind, text = str(match.lastgroup), match[str(match.lastgroup)]
     if kind == "control":
         return ""
     if kind == "sign":
@@ -59,7 +59,7 @@ def _unescaped(found: re.Match[str]) -> str:
     if kind == "unusual":
         return _in_ascii(text)
     if kind == "name":
-        return html5.get(f"{text};", found[0])
+        return html5.get(f"{text};", match[0])
     return chr(int(text, {"octal": 8, "entity": 10}.get(kind, 16)))
 
 
@@ -73,18 +73,18 @@ def _in_ascii(char: str) -> str:
 
 
 def _without_unusual(text: str) -> str:
-    return _UNUSUAL.sub(lambda found: _in_ascii(found[0]), text)
+    return _UNUSUAL.sub(lambda match: _in_ascii(match[0]), text)
 
 
 def _unescaped_once(text: str, offsets: list[int]) -> tuple[str, list[int]]:
     """The text with its escapes replaced, and the offset of each of its characters in the text that was sent."""
-    pieces, found_offsets, end = [], [], 0
-    for found in _ESCAPE.finditer(text):
-        char = _unescaped(found)
-        pieces += [text[end : found.start()], char]
-        found_offsets += [*offsets[end : found.start()], *[offsets[found.start()]] * len(char)]
-        end = found.end()
-    return "".join([*pieces, text[end:]]), [*found_offsets, *offsets[end:]]
+    pieces, new_offsets, end = [], [], 0
+    for match in _ESCAPE.finditer(text):
+        char = _unescaped(match)
+        pieces += [text[end : match.start()], char]
+        new_offsets += [*offsets[end : match.start()], *[offsets[match.start()]] * len(char)]
+        end = match.end()
+    return "".join([*pieces, text[end:]]), [*new_offsets, *offsets[end:]]
 
 
 def _base64_forms(key: bytes) -> Iterator[str]:
@@ -138,9 +138,9 @@ class Secret:
         if type(document) is int and self._has_number:
             return MASK if self.masked(str(document)) != str(document) else document
         if isinstance(document, list):
-            return [self.masked_document(each) for each in document]
+            return [self.masked_document(value) for value in document]
         if isinstance(document, dict):
-            return {self.masked(name): self.masked_document(each) for name, each in document.items()}
+            return {self.masked(name): self.masked_document(value) for name, value in document.items()}
         return document
 
     def _escaped_spans(self, text: str) -> Iterator[tuple[int, int]]:
@@ -153,12 +153,12 @@ class Secret:
         """Where the text has a key or a bearer token."""
         folded = text.casefold()
         if any(form.casefold() in folded for form in self._folded_forms) or any(form in text for form in self._exact_forms):
-            yield from (found.span() for found in self._pattern.finditer(text))
+            yield from (match.span() for match in self._pattern.finditer(text))
         letters = _SIGNS.sub("", folded) if self._spread_forms else ""
         if any(form in letters for form in self._spread_forms):
-            yield from (found.span() for found in self._spread_pattern.finditer(text))
+            yield from (match.span() for match in self._spread_pattern.finditer(text))
         if "bearer" in folded:
-            yield from (found.span("token") for found in _BEARER.finditer(text))
+            yield from (match.span("token") for match in _BEARER.finditer(text))
 
     @cached_property
     def _long_keys(self) -> tuple[str, ...]:
@@ -212,8 +212,8 @@ def _with_mask(text: str, spans: list[tuple[int, int]]) -> str:
 
 def proxy_passwords() -> list[str]:
     """The passwords of the proxies in the environment."""
-    found = (value for name, value in os.environ.items() if name.lower().endswith("_proxy"))
-    return [unquote(password) for value in found if (password := _password_of(value))]
+    proxies = (value for name, value in os.environ.items() if name.lower().endswith("_proxy"))
+    return [unquote(password) for value in proxies if (password := _password_of(value))]
 
 
 def _password_of(address: str) -> str | None:

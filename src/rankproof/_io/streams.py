@@ -237,9 +237,9 @@ class _ExactReader:
     def read(self, count: int) -> bytes:
         while len(self._data) - self._at < count and (block := next(self._blocks, b"")):
             self._data, self._at = self._data[self._at :] + block, 0
-        found = self._data[self._at : self._at + count]
-        self._at += len(found)
-        return found
+        content = self._data[self._at : self._at + count]
+        self._at += len(content)
+        return content
 
 
 def _zstd_pieces(stream: ByteStream) -> Iterator[bytes]:

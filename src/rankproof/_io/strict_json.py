@@ -81,13 +81,13 @@ def line_of(text: str, path: JsonPath) -> int | None:
 
 def lines_inside(text: str, path: JsonPath) -> list[int]:
     """The line of each key or item directly inside the value at the path."""
-    found, line, counted = [], 1, 0
+    lines, line, counted = [], 1, 0
     for at, keys, _ in _positions(text):
         if keys and keys[:-1] == path:
             line += text.count("\n", counted, at)
             counted = at
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines
 
 
 def item_lines(text: str, *, source: str) -> Iterator[int]:
@@ -96,9 +96,9 @@ def item_lines(text: str, *, source: str) -> Iterator[int]:
 
     decode = json.JSONDecoder().raw_decode
     line, counted, end = 1, 0, text.index("[") + 1
-    while (found := _NEXT.search(text, end)) and found.group() != "]":
-        line += text.count("\n", counted, found.start())
-        counted = found.start()
+    while (match := _NEXT.search(text, end)) and match.group() != "]":
+        line += text.count("\n", counted, match.start())
+        counted = match.start()
         yield line
         try:
             _, end = decode(text, counted)
@@ -107,10 +107,10 @@ def item_lines(text: str, *, source: str) -> Iterator[int]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise _RepeatError
-    return found
+    return members
 
 
 def _refuse_constant(token: str) -> Any:
@@ -182,8 +182,8 @@ class JsonObject:
 
     def text(self, key: str) -> str:
         """Text."""
-        found = self._of(key, str, "text")
-        return str(found)
+        value = self._of(key, str, "text")
+        return str(value)
 
     def text_or_none(self, key: str) -> str | None:
         """Text or null."""
@@ -221,17 +221,17 @@ class JsonObject:
 
     def texts(self, key: str) -> list[str]:
         """The texts of the array under the key."""
-        found = self._of(key, list, "an array")
-        if not all(isinstance(one, str) for one in found):
+        items = self._of(key, list, "an array")
+        if not all(isinstance(item, str) for item in items):
             raise self._wrong(key, "an array of strings")
-        return list(found)
+        return list(items)
 
     def numbers(self, key: str) -> list[float]:
         """The numbers of the array under the key."""
-        found = self._of(key, list, "an array")
-        if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in found):
+        items = self._of(key, list, "an array")
+        if not all(isinstance(item, int | float) and not isinstance(item, bool) for item in items):
             raise self._wrong(key, "an array of numbers")
-        return [self._float(key, one) for one in found]
+        return [self._float(key, item) for item in items]
 
     def _float(self, key: str, value: float) -> float:
         try:
@@ -240,10 +240,10 @@ class JsonObject:
             raise self._wrong(key, "a 64-bit float") from None
 
     def _of(self, key: str, kind: Any, words: str) -> Any:
-        found = self.plain.get(key)
-        if not isinstance(found, kind) or isinstance(found, bool):
+        value = self.plain.get(key)
+        if not isinstance(value, kind) or isinstance(value, bool):
             raise self._wrong(key, words)
-        return found
+        return value
 
     def _wrong(self, key: str, words: str) -> InputError:
         what = "missing" if key not in self.plain else f"not {words}"
@@ -272,7 +272,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
     """The object of a JSON file of a model, an empty one if the file does not exist."""
     if not path.exists():
         return {}
-    found = read_json(path)
-    if not isinstance(found, dict):
+    value = read_json(path)
+    if not isinstance(value, dict):
         raise ExternalError(escape_invisible(f"{path}: not a JSON object; get the file again, it is damaged"))
-    return found
+    return value

@@ -204,14 +204,14 @@ def remove_abandoned(folder: str, *, of_other_machines: bool = True) -> None:
 
 
 def _is_of_this_machine(name: str) -> bool:
-    found = _NAME.fullmatch(name)
-    return found is not None and found[1] == machine_name()
+    match = _NAME.fullmatch(name)
+    return match is not None and match[1] == machine_name()
 
 
 def _remove_unlocked(path: str) -> None:
-    found = os.lstat(path)
-    is_own = os.name == "nt" or found.st_uid == os.geteuid()
-    if not is_own or not (stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)):
+    found_state = os.lstat(path)
+    is_own = os.name == "nt" or found_state.st_uid == os.geteuid()
+    if not is_own or not (stat.S_ISDIR(found_state.st_mode) or stat.S_ISREG(found_state.st_mode)):
         return
     is_old = time.time() - _last_change(path) > _DAY_SECONDS
     if os.name == "nt":
@@ -219,7 +219,7 @@ def _remove_unlocked(path: str) -> None:
         if is_old:
             remove_tree(path)
     elif is_old or _is_of_this_machine(os.path.basename(path)):
-        handle = os.open(path, (_FOLDER_FLAGS if stat.S_ISDIR(found.st_mode) else os.O_RDWR) | _FOUND_FLAGS)
+        handle = os.open(path, (_FOLDER_FLAGS if stat.S_ISDIR(found_state.st_mode) else os.O_RDWR) | _FOUND_FLAGS)
         try:
             state = lock_alone(handle)
             if state or (state is None and is_old):
@@ -230,7 +230,7 @@ def _remove_unlocked(path: str) -> None:
 
 def _last_change(path: str) -> float:
     """The newest modification time of the file, or of the folder and all that is in it."""
-    return max(os.lstat(one).st_mtime for one in (path, *_inside(path)))
+    return max(os.lstat(changed).st_mtime for changed in (path, *_inside(path)))
 
 
 def _inside(path: str) -> Iterator[str]:

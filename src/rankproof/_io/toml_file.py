@@ -35,7 +35,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.lines: dict[KeyPath, int] = {}
         self._text, self._at = text, 0
-        self._ends = [found.start() for found in re.finditer("\n", text)]
+        self._ends = [match.start() for match in re.finditer("\n", text)]
         self._tables: dict[KeyPath, int] = {}
         self._statements()
 
@@ -119,15 +119,15 @@ class _Scanner:
         self._skip(_SPACE_AND_COMMENTS)
 
     def _takes(self, mark: str) -> bool:
-        found = self._text.startswith(mark, self._at)
-        self._at += len(mark) if found else 0
-        return found
+        taken = self._text.startswith(mark, self._at)
+        self._at += len(mark) if taken else 0
+        return taken
 
     def _skip(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self._text, self._at)
-        assert found is not None, "the text is not valid TOML"
-        self._at = found.end()
-        return found.group()
+        match = pattern.match(self._text, self._at)
+        assert match is not None, "the text is not valid TOML"
+        self._at = match.end()
+        return match.group()
 
     def _note(self, path: KeyPath, at: int) -> None:
         self.lines.setdefault(path, bisect_right(self._ends, at - 1) + 1)
@@ -162,10 +162,10 @@ class TomlFile:
 
     def inside(self, path: KeyPath) -> Any:
         """The value at that path."""
-        found: Any = self.values
+        value: Any = self.values
         for key in path:
-            found = found[key]
-        return found
+            value = value[key]
+        return value
 
     def error(self, path: KeyPath, what: str, fix: str) -> InputError:
         """An error at the line of that path, or of the nearest table above it."""
@@ -213,8 +213,8 @@ def _depth_error(source: str, line: int | None = None) -> InputError:
 
 def _deep_key_line(text: str) -> int | None:
     """The line of the first dotted key with too many parts; strings and comments are no keys."""
-    found = next((token for token in _KEY_OR_STRING.finditer(text) if token["deep"] is not None), None)
-    return None if found is None else text.count("\n", 0, found.start()) + 1
+    deep_key = next((token for token in _KEY_OR_STRING.finditer(text) if token["deep"] is not None), None)
+    return None if deep_key is None else text.count("\n", 0, deep_key.start()) + 1
 
 
 def _read_bytes(source: str) -> bytes:
@@ -265,10 +265,10 @@ def toml_value(value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{toml_key(key)} = {toml_value(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in value.items()) + "}"
     return "[" + ", ".join(map(toml_value, value)) + "]"
 
 
-def _escape(found: re.Match[str]) -> str:
-    char = found[0]
+def _escape(match: re.Match[str]) -> str:
+    char = match[0]
     return f"\\U{ord(char):08x}" if is_hidden(char) else char

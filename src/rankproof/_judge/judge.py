@@ -1,117 +1,193 @@
-"""Judges pairs of query and document; reports grades, cost, agreement with human judgements, and bias-corrected means."""
+"""Judges pairs of query and document, keeps qrels with a JSON report beside them, and shows grades, cost and agreement."""
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from rankproof._data.qrels import GRADES, HIGHEST_GRADE, LOWEST_GRADE
-from rankproof._data.table import CellValue, Column, Table
+from rankproof._data import format_versions
+from rankproof._data.qrels import GRADES, Judgement, Qrels
+from rankproof._data.table import Column, Table
 from rankproof._data.text import first_ids, pluralise
 from rankproof._executors.base import Progress
-from rankproof._judge.agreement import Thresholds, agreement_table, confusion_table, rated_pairs
+from rankproof._formats.detect import open_file
+from rankproof._formats.registry import format_of_suffix
+from rankproof._formats.write import qrels_blocks
+from rankproof._io.escape import escape_json
+from rankproof._io.files import write_blocks
+from rankproof._io.json_fields import plain_fields, read_fields
+from rankproof._io.open import open_source, read_all_bytes
+from rankproof._io.strict_json import JsonObject, parse_strict_json
+from rankproof._judge.agreement import Thresholds, agreement_table, confusion_table, corrected_table, rated_pairs
 from rankproof._judge.judges import Judge, JudgeContext
-from rankproof._judge.report import JudgeReport, check_writable, load_report, report_path, write_report
-from rankproof._judge.rubric import PairGrade, QueryDocPair, sum_counts
+from rankproof._judge.pairs import PairGrade, QueryDocPair, sum_counts
 from rankproof._llm.budget import Usage
 from rankproof._llm.call_counts import reply_notes
 from rankproof._llm.session import map_concurrent
-from rankproof._statistics.intervals import Interval
-from rankproof._statistics.prediction_powered import (
-    FEW_LABELS,
-    FEW_QUERIES,
-    INTERVAL_METHOD,
-    JudgedItem,
-    PredictionPoweredMean,
-    corrected_mean,
-)
-from rankproof.errors import ExternalError, escape_invisible, for_message
+from rankproof._version import __version__
+from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 
-_ASSUMPTION = (
-    "The corrected means are valid if the pairs with human judgements are a random sample of all pairs.",
-    "The weight is the judge's share in them: 0 for a judge without information, near 1 for one that grades like humans.",
-)
+FORMAT = "rankproof-judge-report"
+_FIX = "specify another file"
 
 
-def corrected_table(
-    judge: Mapping[QueryDocPair, int],
-    human: Mapping[QueryDocPair, int],
-    pools: Mapping[str, Sequence[QueryDocPair]],
-    thresholds: Thresholds,
-) -> Table:
-    """The share of relevant pairs and the mean grade of each pool: of the judge, of humans, and bias-corrected."""
-    rows: list[tuple[CellValue, ...]] = []
-    every: list[PredictionPoweredMean] = []
-    for name, pool in pools.items():
-        grades = {pair: judge[pair] for pair in pool if pair in judge}
-        share = {pair: float(grade >= thresholds.judge_rel) for pair, grade in grades.items()}
-        relevant = {pair: float(grade >= thresholds.rel) for pair, grade in human.items()}
-        for what, found in (
-            ("share relevant", corrected_mean(_items(share, relevant), (0.0, 1.0))),
-            ("mean grade", corrected_mean(_items(grades, human), _grade_range(thresholds))),
-        ):
-            if found is not None:
-                rows.append((name, what, *_row_cells(found)))
-                every.append(found)
-    return Table(
-        "judge-corrected",
-        "Means of the judge, bias-corrected by human judgements",
-        (
-            Column("pairs of"),
-            Column("mean of"),
-            Column("judge", "value", "over all pairs, uncorrected"),
-            Column("human", "value", "over the pairs with a human judgement"),
-            Column("human 95%", "interval", INTERVAL_METHOD),
-            Column("corrected", "value", "prediction-powered mean"),
-            Column("corrected 95%", "interval", INTERVAL_METHOD),
-            Column("weight", "value", "the judge's share in the corrected mean"),
-            Column("by both", "count", "pairs that also have a human judgement"),
-            Column("by judge only", "count"),
-        ),
-        tuple(rows),
-        sentences=_ASSUMPTION if rows else (),
-        notes=(*_unused_judgements(judge, human, pools), *_small_sample_note(every)),
-    )
+@dataclass(frozen=True, slots=True)
+class JudgeRun:
+    """One run of the judge: when it started and finished, in ISO 8601, and what it spent."""
+
+    started: str
+    finished: str
+    spent: Mapping[str, float]
 
 
-def _items(judge: Mapping[QueryDocPair, float], human: Mapping[QueryDocPair, float]) -> list[JudgedItem]:
-    return [JudgedItem(pair.query, value, human.get(pair)) for pair, value in judge.items()]
+@dataclass(frozen=True, slots=True)
+class GradeDocument:
+    """A PairGrade as the report holds it."""
+
+    query: str
+    doc: str
+    grade: int | None
+    reason: str
+    counts: Mapping[str, float]
+    cut: bool
+
+    @classmethod
+    def of(cls, grade: PairGrade) -> GradeDocument:
+        """The document of a grade."""
+        return cls(*grade.pair, grade.grade, grade.reason, grade.counts, grade.cut)
+
+    def pair_grade(self) -> PairGrade:
+        """The grade of the document."""
+        return PairGrade(QueryDocPair(self.query, self.doc), self.grade, self.reason, self.counts, self.cut)
 
 
-def _grade_range(thresholds: Thresholds) -> Interval:
-    """The range of a mean grade, human or of the judge."""
-    return (float(LOWEST_GRADE), float(max(HIGHEST_GRADE, thresholds.highest or 0)))
+@dataclass(frozen=True, slots=True)
+class ReportDocument:
+    """What is read back from a report."""
+
+    failed: tuple[GradeDocument, ...]
+    runs: tuple[JudgeRun, ...]
+    judgements: tuple[GradeDocument, ...]
 
 
-def _unused_judgements(
-    judge: Mapping[QueryDocPair, int], human: Mapping[QueryDocPair, int], pools: Mapping[str, Sequence[QueryDocPair]]
-) -> list[str]:
-    """A note on human judgements of pairs that the judge failed on: no mean uses them."""
-    lost = len({pair for pool in pools.values() for pair in pool if pair in human and pair not in judge})
-    if not lost:
-        return []
-    return [f"{pluralise(lost, 'pair')} with a human judgement left out of all means here: the judge failed on them"]
+@dataclass(frozen=True, eq=False, slots=True)
+class JudgeReport:
+    """Every grade of one judge, over all runs that wrote to the same file."""
+
+    judge: Judge
+    grades: Mapping[QueryDocPair, PairGrade]
+    runs: tuple[JudgeRun, ...] = ()
+
+    @property
+    def graded(self) -> list[PairGrade]:
+        """The pairs with a grade."""
+        return [grade for grade in self.grades.values() if grade.grade is not None]
+
+    @property
+    def failed(self) -> list[PairGrade]:
+        """The pairs without a grade."""
+        return [grade for grade in self.grades.values() if grade.grade is None]
+
+    def with_run(self, grades: Sequence[PairGrade], started: str, finished: str, spent: Usage) -> JudgeReport:
+        """The report with the grades of one more run, which replace older ones of the same pairs."""
+        added = {grade.pair: grade for grade in grades}
+        return JudgeReport(self.judge, {**self.grades, **added}, (*self.runs, JudgeRun(started, finished, spent.plain())))
+
+    def plain(self) -> dict[str, Any]:
+        """The report as JSON; `usage` is what the replies cost when they were first requested, in whichever run."""
+        usage = sum_counts(self.grades.values())
+        return {
+            "format": FORMAT,
+            "schema": format_versions.JUDGE_REPORT,
+            "rankproof": __version__,
+            "judge_label": self.judge.judge_label,
+            **self.judge.describe(),
+            "pairs": len(self.grades),
+            "grades": dict(sorted(Counter(str(grade.grade) for grade in self.graded).items())),
+            "usage": {**usage, "money": self.judge.money(usage)},
+            **plain_fields(
+                ReportDocument(tuple(map(GradeDocument.of, self.failed)), self.runs, tuple(map(GradeDocument.of, self.graded)))
+            ),
+        }
 
 
-def _small_sample_note(found: Sequence[PredictionPoweredMean]) -> list[str]:
-    """A note where there are too few human judgements."""
-    if not found:
-        return ["fewer than two of the pairs have a human judgement: no mean can be corrected"]
-    fewest = min(found, key=lambda one: (not one.has_few_labels, one.queries, one.seen))
-    if not fewest.has_few_labels:
-        return []
-    judged = f"{pluralise(fewest.seen, 'pair')} of {pluralise(fewest.queries, 'query', 'queries')}"
-    return [
-        f"only {judged} have human judgements: with fewer than {FEW_LABELS} pairs or {FEW_QUERIES} queries "
-        "the intervals of the means may be too narrow"
-    ]
+def report_path(output: str) -> str:
+    """The path of the report beside a file of judgements."""
+    return f"{output}.json"
 
 
-def _row_cells(found: PredictionPoweredMean) -> tuple[CellValue, ...]:
-    means = (found.judge.value, found.human.value, found.human.interval, found.corrected.value, found.corrected.interval)
-    return (*means, found.weight, found.seen, found.unseen)
+def load_report(judge: Judge, output: str | None) -> JudgeReport:
+    """The report of an existing file, empty where there is none; a file of another judge is refused."""
+    if output is None or not os.path.exists(output):
+        return JudgeReport(judge, {})
+    qrels = open_file(output, format=_format(output)).qrels()
+    pairs = {QueryDocPair(query, doc) for query, docs in qrels.items() for doc in docs}
+    labels = (qrels.judge_labels.get(pair, "people") for pair in pairs)
+    other = next((label for label in labels if label != judge.judge_label), None)
+    if other is not None:
+        what = f"{for_message(output)} has judgements by {for_message(other)}, not by {for_message(judge.judge_label)}"
+        raise UsageError(what, fix=_FIX)
+    values = _read_report(report_path(output))
+    document = read_fields(ReportDocument, values)
+    grades_read = [judgement.pair_grade() for judgement in (*document.judgements, *document.failed)]
+    grades = {grade.pair: grade for grade in grades_read if grade.grade is None or grade.pair in pairs}
+    if any(pair not in grades or grades[pair].grade != qrels[pair.query][pair.doc] for pair in pairs):
+        raise values.error(f"the report has other grades than {for_message(output)}")
+    return JudgeReport(judge, grades, document.runs)
+
+
+def write_report(report: JudgeReport, output: str) -> None:
+    """Writes both files, the report first, so that an interrupted run never leaves judgements without a report.
+
+    Without any grade only the report is written.
+    """
+    document = json.dumps(report.plain(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    write_blocks(report_path(output), [escape_json(document).encode()])
+    if report.graded:
+        write_blocks(output, qrels_blocks(report_qrels(report, output), _format(output)))
+
+
+def report_qrels(report: JudgeReport, source: str = "judgements") -> Qrels:
+    """The judgements, with the label of the judge."""
+    return Qrels(_rows(report), source=source)
+
+
+def check_writable(judge: Judge, pairs: Sequence[QueryDocPair], output: str) -> None:
+    """Refuses, before anything is judged, a folder that does not exist and ids that the format cannot hold."""
+    if not os.path.isdir(os.path.dirname(os.path.abspath(output))):
+        raise UsageError(f"the folder of {for_message(output)} does not exist", fix="create the folder, or specify another file")
+    rows = (Judgement(*pair, 0, judge_label=judge.judge_label) for pair in pairs)
+    for _ in qrels_blocks(Qrels(rows, source=output), _format(output)):
+        pass
+
+
+def _format(output: str) -> str:
+    """The format of the file's suffix, TREC where it has none."""
+    return format_of_suffix(output) or "trec"
+
+
+def _rows(report: JudgeReport) -> Iterator[Judgement]:
+    for grade in report.graded:
+        assert grade.grade is not None
+        yield Judgement(*grade.pair, grade.grade, judge_label=report.judge.judge_label)
+
+
+def _read_report(path: str) -> JsonObject:
+    plain = parse_strict_json(read_all_bytes(open_source(path)).decode(), source=path)
+    values = JsonObject(plain, path, damaged_fix=_FIX)
+    if values.plain.get("format") != FORMAT:
+        raise values.error("not a report of a judge")
+    if (schema := values.count("schema")) != (known := format_versions.JUDGE_REPORT):
+        again = "judge again and write to another file; cached replies cost nothing"
+        fix = format_versions.other_version_fix(schema, known, again)
+        raise values.error(format_versions.other_version(schema, known), fix)
+    return values
 
 
 PROGRESS_LABEL = "judging"
@@ -135,7 +211,7 @@ def grade_pairs(judge: Judge, pairs: Sequence[QueryDocPair], context: JudgeConte
     loaded = judge.load(context)
     lock, done = threading.Lock(), 0
 
-    def one(pair: QueryDocPair) -> PairGrade:
+    def grade_one(pair: QueryDocPair) -> PairGrade:
         nonlocal done
         missing = context.missing_text(pair)
         grade = PairGrade(pair, None, missing) if missing else loaded.grade_pair(pair)
@@ -144,7 +220,7 @@ def grade_pairs(judge: Judge, pairs: Sequence[QueryDocPair], context: JudgeConte
             progress(PROGRESS_LABEL, done, len(pairs))
         return grade
 
-    return map_concurrent(context.session, one, pairs, loaded.concurrency)
+    return map_concurrent(context.session, grade_one, pairs, loaded.concurrency)
 
 
 def pairs_with_text(pairs: Iterable[QueryDocPair], context: JudgeContext) -> list[QueryDocPair]:
@@ -154,7 +230,7 @@ def pairs_with_text(pairs: Iterable[QueryDocPair], context: JudgeContext) -> lis
 
 def judging_table(report: JudgeReport, spent: Usage) -> Table:
     """Grades, failures and cost of all pairs; `spent` is what this run spent."""
-    usage, grades = sum_counts(report.grades.values()), Counter(one.grade for one in report.graded)
+    usage, grades = sum_counts(report.grades.values()), Counter(judged.grade for judged in report.graded)
     money = report.judge.money(usage)
     counts = [int(usage.get(name, 0)) for name in ("calls", "tokens_in", "tokens_out")]
     row = (len(report.grades), *(grades[grade] for grade in GRADES), len(report.failed), *counts, money)
@@ -199,10 +275,10 @@ def _failure_notes(report: JudgeReport) -> list[str]:
     """Each reason with its number of pairs."""
     if not report.failed:
         return []
-    reasons = Counter(one.reason for one in report.failed)
+    reasons = Counter(failure.reason for failure in report.failed)
     share = len(report.failed) / len(report.grades)
     listed = "; ".join(f"{escape_invisible(reason)} ({count})" for reason, count in reasons.most_common(_SHOWN_REASONS))
-    pairs = first_ids([f"{one.pair.query} {one.pair.doc}" for one in report.failed], _SHOWN_PAIRS)
+    pairs = first_ids([f"{failure.pair.query} {failure.pair.doc}" for failure in report.failed], _SHOWN_PAIRS)
     return [
         f"{pluralise(len(report.failed), 'pair')} ({share:.1%}) failed and count as unjudged, never as grade 0: {listed}.",
         f"For example: {pairs}.",
@@ -210,7 +286,7 @@ def _failure_notes(report: JudgeReport) -> list[str]:
 
 
 def _truncation_notes(report: JudgeReport) -> list[str]:
-    cut = sum(one.cut for one in report.grades.values())
+    cut = sum(grade.cut for grade in report.grades.values())
     return [pluralise(cut, "passage was truncated", "passages were truncated")] if cut else []
 
 
@@ -264,18 +340,18 @@ def judging_tables(
 ) -> list[Table]:
     """What was judged and, where some pairs have human judgements, how far the two agree."""
     tables = [judging_table(report, context.session.meter.spent)]
-    rated = rated_pairs(human, {pair: one.grade for pair, one in report.grades.items()})
+    rated = rated_pairs(human, {pair: grade.grade for pair, grade in report.grades.items()})
     if not rated:
         return tables
     tables += [agreement_table(rated, report.judge.judge_label, thresholds), confusion_table(rated)]
     if any(pair not in human for pool in pools.values() for pair in pool):
-        grades = {one.pair: one.grade for one in report.graded if one.grade is not None}
+        grades = {grade.pair: grade.grade for grade in report.graded if grade.grade is not None}
         tables.append(corrected_table(grades, human, pools, thresholds))
     return tables
 
 
 def _ungraded_pairs(pairs: Sequence[QueryDocPair], report: JudgeReport) -> list[QueryDocPair]:
-    graded = {one.pair for one in report.graded}
+    graded = {grade.pair for grade in report.graded}
     return [pair for pair in pairs if pair not in graded]
 
 

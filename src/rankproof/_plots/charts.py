@@ -49,12 +49,12 @@ def segments(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
 
 def means_by(grouping: Grouping, values: dict[str, MeasureResult]) -> tuple[dict[str, int], FloatArray]:
     """The size of each segment, the lowest first, and its means by system; NaN without queries."""
-    each = [value.per_query for value in values.values()]
+    by_system = [value.per_query for value in values.values()]
     means, sizes = {}, {}
     for name, queries in grouping.segments.items():
-        found = [[row[query] for query in queries if query in row] for row in each]
-        sizes[name] = max(map(len, found))
-        means[name] = [math.fsum(row) / len(row) if row else math.nan for row in found]
+        by_row = [[row[query] for query in queries if query in row] for row in by_system]
+        sizes[name] = max(map(len, by_row))
+        means[name] = [math.fsum(row) / len(row) if row else math.nan for row in by_row]
     largest = sorted((name for name in sizes if sizes[name]), key=lambda name: (-sizes[name], name))[:MOST]
     order = sorted(largest, key=lambda name: (float(np.nansum(means[name])), name))
     return {name: sizes[name] for name in order}, np.array([means[name] for name in order])
@@ -62,27 +62,27 @@ def means_by(grouping: Grouping, values: dict[str, MeasureResult]) -> tuple[dict
 
 def _segments_chart(inputs: AnalysisInput, grouping: Grouping, name: str, settings: PlotSettings) -> Chart:
     values = of_measure(inputs, name)
-    one = next(iter(values.values()))
-    title = f"{full_name(one.measure)}, by {grouping.by}"
+    first = next(iter(values.values()))
+    title = f"{full_name(first.measure)}, by {grouping.by}"
     sizes, means = means_by(grouping, values)
     if not sizes:
-        return missing(inputs, settings, "segments", title, "No query has a value for this measure.", queries=one.queries)
+        return missing(inputs, settings, "segments", title, "No query has a value for this measure.", queries=first.queries)
     warning = f"; * fewer than {MIN_QUERIES} queries" if any(size < MIN_QUERIES for size in sizes.values()) else ""
-    notes = [where(inputs, one.queries), f"means of each segment, the lowest first{warning}"]
+    notes = [where(inputs, first.queries), f"means of each segment, the lowest first{warning}"]
     if len(sizes) < len(grouping.segments):
         notes.append(f"the {len(sizes)} largest of {len(grouping.segments):,} segments")
     heat = _heatmap(settings.medium, sizes, means, values)
-    return heatmap_chart(settings.medium, part_name("segments", name, settings), title, notes, str(one.measure), heat)
+    return heatmap_chart(settings.medium, part_name("segments", name, settings), title, notes, str(first.measure), heat)
 
 
 def _heatmap(medium: Medium, sizes: dict[str, int], means: FloatArray, values: dict[str, MeasureResult]) -> Heatmap:
     """The heat map, with the longer dimension as rows."""
-    one = next(iter(values.values()))
+    first = next(iter(values.values()))
     cells = np.vstack([means, [value.value for value in values.values()]])
     names = zip(medium.names(list(sizes), 12 * medium.text), sizes.values(), strict=True)
     labels = [
         *(f"{name} (n = {size:,}){'*' if size < MIN_QUERIES else ''}" for name, size in names),
-        f"all queries (n = {one.queries:,})",
+        f"all queries (n = {first.queries:,})",
     ]
     if len(values) > max(len(labels), _UPRIGHT):
         return Heatmap(list(values), labels, cells.T.tolist(), transposed=True)
@@ -97,7 +97,7 @@ _SHOWN = 3
 class QueryDifferences:
     """The difference of two systems on each query, the largest first; `interval` is that of their (weighted) mean."""
 
-    one: str
+    system: str
     other: str
     queries: tuple[str, ...]
     sizes: FloatArray
@@ -123,16 +123,16 @@ def differences(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
 def query_differences(inputs: AnalysisInput, measure: str, settings: PlotSettings) -> QueryDifferences:
     """The differences on the queries that both systems have."""
     values = of_measure(inputs, measure)
-    one, other = _pair(inputs, values, settings)
-    mine, theirs = values[one].per_query, values[other].per_query
+    system, other = _pair(inputs, values, settings)
+    mine, theirs = values[system].per_query, values[other].per_query
     queries = sorted(query for query in mine if query in theirs)
     sizes = apart(np.array([mine[query] for query in queries]), np.array([theirs[query] for query in queries]))
     order = sorted(range(len(queries)), key=lambda at: (-sizes[at], queries[at]))
     known = inputs.result.weights
     weights = None if known is None else np.array([known[query] for query in queries])
     mean = weighted_mean(sizes, weights) if queries else 0.0
-    interval = _interval(sizes, weights, values[one].measure)
-    return QueryDifferences(one, other, tuple(queries[at] for at in order), sizes[order], mean, interval)
+    interval = _interval(sizes, weights, values[system].measure)
+    return QueryDifferences(system, other, tuple(queries[at] for at in order), sizes[order], mean, interval)
 
 
 def _interval(sizes: FloatArray, weights: FloatArray | None, measure: Measure) -> Interval | None:
@@ -145,14 +145,14 @@ def _interval(sizes: FloatArray, weights: FloatArray | None, measure: Measure) -
 def _pair(inputs: AnalysisInput, values: dict[str, MeasureResult], settings: PlotSettings) -> tuple[str, str]:
     """The given systems; else the best one, and the system that it builds on, the baseline, or the best of the others."""
     other = checked_system(inputs, settings.against) if settings.against else None
-    one = checked_system(inputs, settings.system) if settings.system else None
-    one = one or _best(values, other)
-    built_on = next((system_run.builds_on for system_run in inputs.system_runs if system_run.name == one), None)
+    system = checked_system(inputs, settings.system) if settings.system else None
+    system = system or _best(values, other)
+    built_on = next((system_run.builds_on for system_run in inputs.system_runs if system_run.name == system), None)
     usual = built_on or inputs.decision_settings.baseline or default_baseline(inputs)
-    other = other or (usual if usual is not None and usual != one else _best(values, one))
-    if one == other:
+    other = other or (usual if usual is not None and usual != system else _best(values, system))
+    if system == other:
         raise UsageError("a system cannot be compared with itself", fix="choose two systems with --system and --against")
-    return one, other
+    return system, other
 
 
 def _best(values: dict[str, MeasureResult], other: str | None) -> str:
@@ -161,15 +161,15 @@ def _best(values: dict[str, MeasureResult], other: str | None) -> str:
 
 def _chart(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
     gaps, medium = query_differences(inputs, name, settings), settings.medium
-    measure = of_measure(inputs, name)[gaps.one].measure
-    one, other = medium.names([gaps.one, gaps.other], 14 * medium.text)
-    title = f"{one} minus {other} on each query, {full_name(measure)}"
+    measure = of_measure(inputs, name)[gaps.system].measure
+    system, other = medium.names([gaps.system, gaps.other], 14 * medium.text)
+    title = f"{system} minus {other} on each query, {full_name(measure)}"
     if not gaps.queries:
         return missing(inputs, settings, "differences", title, "The two systems have no query in common.", queries=0)
     higher, equal, lower = gaps.counts
-    counts = f"{one} is higher on {higher:,}, equal on {equal:,} and lower on {lower:,} queries; {_mean(gaps, measure)}"
+    counts = f"{system} is higher on {higher:,}, equal on {equal:,} and lower on {lower:,} queries; {_mean(gaps, measure)}"
     notes = [where(inputs, len(gaps.queries)), counts, *_extreme_queries(gaps, medium)]
-    keys = (f"{one} higher ({higher:,})", f"{other} higher ({lower:,})", f"equal ({equal:,})")
+    keys = (f"{system} higher ({higher:,})", f"{other} higher ({lower:,})", f"equal ({equal:,})")
     sizes = gaps.sizes.tolist()
     chart = part_name("differences", name, settings)
     return differences_chart(medium, chart, title, notes, sizes, keys, f"difference in {measure}")
@@ -188,15 +188,15 @@ def _extreme_queries(gaps: QueryDifferences, medium: Medium) -> list[str]:
     pairs = list(zip(gaps.queries, gaps.sizes.tolist(), strict=True))
     gains, losses = [pair for pair in pairs if pair[1] > 0][:_SHOWN], [pair for pair in pairs[::-1] if pair[1] < 0][:_SHOWN]
     parts = [
-        f"{words}: {_query_list(found, medium)}"
-        for words, found in (("largest gains", gains), ("largest losses", losses))
-        if found
+        f"{words}: {_query_list(extremes, medium)}"
+        for words, extremes in (("largest gains", gains), ("largest losses", losses))
+        if extremes
     ]
     return ["; ".join(parts)] if parts else []
 
 
-def _query_list(found: list[tuple[str, float]], medium: Medium) -> str:
-    return ", ".join(f"{fitted(medium.clean(query), 8.5 * medium.text, medium.text)} {size:+.2f}" for query, size in found)
+def _query_list(extremes: list[tuple[str, float]], medium: Medium) -> str:
+    return ", ".join(f"{fitted(medium.clean(query), 8.5 * medium.text, medium.text)} {size:+.2f}" for query, size in extremes)
 
 
 DEPTHS = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100)
@@ -238,7 +238,7 @@ def _value_axis(curves: Sequence[Curve], name: str) -> Axis:
 
 
 def _queries(values: MeasureResults) -> int:
-    return max(one.queries for value in values.values() for one in value.values())
+    return max(measure.queries for value in values.values() for measure in value.values())
 
 
 def _depth_note(inputs: AnalysisInput) -> str:

@@ -52,15 +52,15 @@ def systems_of(inputs: AnalysisInput) -> list[str]:
 
 def of_measure(inputs: AnalysisInput, measure: str) -> dict[str, MeasureResult]:
     """The values of one measure by system."""
-    found = {system.name: system.measures[measure] for system in inputs.result.systems}
-    return {name: found[name] for name in systems_of(inputs)}
+    by_name = {system.name: system.measures[measure] for system in inputs.result.systems}
+    return {name: by_name[name] for name in systems_of(inputs)}
 
 
 def means_of(inputs: AnalysisInput, settings: PlotSettings) -> list[str]:
     """The measures that are means over queries: all, or the first."""
     measures = inputs.result.systems[0].measures
-    found = [name for name, measure in measures.items() if measure.summary == "mean"]
-    return found if settings.all_measures else found[:1]
+    means = [name for name, measure in measures.items() if measure.summary == "mean"]
+    return means if settings.all_measures else means[:1]
 
 
 def part_name(chart: str, measure: str, settings: PlotSettings) -> str:

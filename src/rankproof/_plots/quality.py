@@ -35,25 +35,26 @@ def bars(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
     """One chart with a panel of bars for each measure."""
     measures = inputs.result.systems[0].measures
     values = {name: of_measure(inputs, name) for name in measures}
-    flat = {(name, system): one for name, value in values.items() for system, one in value.items()}
+    flat = {(name, system): measured for name, value in values.items() for system, measured in value.items()}
     ranges = mean_intervals(flat)
-    one, systems = next(iter(measures.values())), systems_of(inputs)
+    first, systems = next(iter(measures.values())), systems_of(inputs)
     alone = len(measures) == 1
-    title = full_name(one.measure) if alone else f"Quality of {pluralise(len(systems), 'system')} by {len(measures)} measures"
+    title = full_name(first.measure) if alone else f"Quality of {pluralise(len(systems), 'system')} by {len(measures)} measures"
     best = "; the best is darker and bold" if len(systems) > 1 else ""
-    notes = [where(inputs, one.queries), f"{how_intervals(ranges)}{best}"]
+    notes = [where(inputs, first.queries), f"{how_intervals(ranges)}{best}"]
     groups = []
-    for name, each in values.items():
-        leading = _leading(each)
+    for name, by_system in values.items():
+        leading = _leading(by_system)
         rows = [
-            ValueRow(system, one.value, _shown(one), ranges[name, system], best=system in leading) for system, one in each.items()
+            ValueRow(system, value.value, _shown(value), ranges[name, system], best=system in leading)
+            for system, value in by_system.items()
         ]
         groups.append(BarGroup(name, measures[name].measure.title, rows))
     return [bar_chart(settings.medium, "bars", title, notes, groups)]
 
 
-def _shown(one: MeasureResult) -> str:
-    return format_value(one.value, one) if one.summary == "sum" else f"{one.value:.3f}"
+def _shown(measure: MeasureResult) -> str:
+    return format_value(measure.value, measure) if measure.summary == "sum" else f"{measure.value:.3f}"
 
 
 def _leading(values: dict[str, MeasureResult]) -> list[str]:
@@ -80,19 +81,19 @@ def _not_timed(inputs: AnalysisInput) -> str:
 def _pareto(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
     names = ranking_systems(inputs.system_runs)
     totals = {run.name: total for run in inputs.system_runs if (total := run.time_of("total"))}
-    times = {each: max(totals[each].p50, 1e-6) for each in names if each in totals}
-    values = {system: one for system, one in of_measure(inputs, name).items() if system in times}
+    times = {system: max(totals[system].p50, 1e-6) for system in names if system in totals}
+    values = {system: measured for system, measured in of_measure(inputs, name).items() if system in times}
     best = pareto_front(times, {system: oriented_value(value) for system, value in values.items()})
-    one, ranges = next(iter(values.values())), mean_intervals(values)
-    title = f"{full_name(one.measure)}, against latency"
+    first, ranges = next(iter(values.values())), mean_intervals(values)
+    title = f"{full_name(first.measure)}, against latency"
     notes = [
-        f"{where(inputs, one.queries)}; latency of {query_range(totals[time].queries for time in times)}",
+        f"{where(inputs, first.queries)}; latency of {query_range(totals[time].queries for time in times)}",
         f"filled, on the line: the Pareto front; {how_intervals(ranges)}",
         *_untimed_note(inputs),
     ]
     systems = [ParetoPoint(value, times[value], values[value].value, ranges[value], value in best) for value in values]
-    less = one.measure.higher_is_better is False
-    axes = ParetoAxes("milliseconds per query, p50 (faster to the left)", value_name(one.measure), less, one.measure.range)
+    less = first.measure.higher_is_better is False
+    axes = ParetoAxes("milliseconds per query, p50 (faster to the left)", value_name(first.measure), less, first.measure.range)
     return pareto_chart(settings.medium, part_name("pareto", name, settings), title, "", notes, systems, axes)
 
 

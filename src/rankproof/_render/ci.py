@@ -62,7 +62,9 @@ def _add_case(suite: Element, check: GateCheck, kind: str) -> None:
 def as_steps_junit(results: ExperimentResult, comparison: Comparison | None) -> str:
     """The systems of an experiment against the systems that they build on, else the baseline, as JUnit XML."""
     pairs = () if comparison is None else comparison.pairs
-    tested = {(pair.measure, one.system, one.other): one for pair in pairs for one in (pair, pair.swapped())}
+    tested = {
+        (pair.measure, direction.system, direction.other): direction for pair in pairs for direction in (pair, pair.swapped())
+    }
     checks = tuple(check for system_run in results.system_runs for check in _step_checks(results, system_run, tested))
     made = str(results.provenance.get("created") or "1970-01-01T00:00:00Z")
     gate = GateResult(checks, results.notes, comparison)

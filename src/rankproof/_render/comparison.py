@@ -90,11 +90,11 @@ def wrapped(text: str, width: int) -> list[str]:
 def note_lines_within(notes: Sequence[str], width: int, where: str) -> list[str]:
     """The notes in at most ten lines; the last line says how many notes are left out, and where they are."""
     lines: list[str] = []
-    each = list(dict.fromkeys(notes))
-    for at, note in enumerate(each):
+    distinct = list(dict.fromkeys(notes))
+    for at, note in enumerate(distinct):
         more = wrapped(f"note: {note}", width)
-        if len(lines) + len(more) > MAX_NOTE_LINES - (at + 1 < len(each)):
-            return [*lines, f"note: {pluralise(len(each) - at, 'more note')}, {where}"]
+        if len(lines) + len(more) > MAX_NOTE_LINES - (at + 1 < len(distinct)):
+            return [*lines, f"note: {pluralise(len(distinct) - at, 'more note')}, {where}"]
         lines += more
     return lines
 

@@ -38,10 +38,10 @@ def chosen_export(format: str | None, path: str | None) -> tuple[str, ExportForm
     if name not in EXPORT_FORMATS:
         what = f"there is no format {for_message(name)}" if format else f"{for_message(path or '')} has no known suffix"
         raise UsageError(what, fix=f"choose a format with --format: {', '.join(EXPORT_FORMATS)}")
-    found = EXPORT_FORMATS[name]
-    if not isinstance(found, ExportFormat):
+    export_format = EXPORT_FORMATS[name]
+    if not isinstance(export_format, ExportFormat):
         raise ExternalError(f"the export format {name} of another package is not an ExportFormat; update or remove it")
-    return next((component.name for component in EXPORT_FORMATS.components if name in component.aliases), name), found
+    return next((component.name for component in EXPORT_FORMATS.components if name in component.aliases), name), export_format
 
 
 def _suffix(path: str) -> str:
@@ -54,18 +54,18 @@ def _comparison(results: ExperimentResult, show_note: ShowNote) -> Comparison | 
     from rankproof._analysis.inputs import input_from_results
 
     try:
-        found = compare_inputs(input_from_results(results))
+        comparison = compare_inputs(input_from_results(results))
     except UsageError:
         return None
-    for note in found.notes if found.pairs else ():
+    for note in comparison.notes if comparison.pairs else ():
         show_note(note)
-    return found if found.pairs else None
+    return comparison if comparison.pairs else None
 
 
 def _letters(results: ExperimentResult, show_note: ShowNote) -> Table | None:
     """The table of significance letters; None if nothing was tested."""
-    found = _comparison(results, show_note)
-    return None if found is None else next(table for table in found.tables if table.name == "letters")
+    comparison = _comparison(results, show_note)
+    return None if comparison is None else next(table for table in comparison.tables if table.name == "letters")
 
 
 def _csv(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> bytes:

@@ -134,8 +134,8 @@ def parameter_texts(measure: Measure) -> list[str]:
     """The parameters of the measure, each with its default if it has one."""
     from rankproof.measures._base import format_parameter
 
-    given = measure.parameters().items()
-    return [name if value is None else f"{name}={format_parameter(value)}" for name, value in given]
+    parameters = measure.parameters().items()
+    return [name if value is None else f"{name}={format_parameter(value)}" for name, value in parameters]
 
 
 def value_range(measure: Measure) -> str:

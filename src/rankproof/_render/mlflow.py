@@ -65,7 +65,7 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_. -]+|__+")
 
 def legal_names(names: Iterable[str]) -> dict[str, str]:
     """Each name with letters, digits and _-. only, such as nDCG_at_10; duplicates get a number."""
-    found: dict[str, str] = {}
+    legal: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
         plain = _legal_name(name)
@@ -73,8 +73,8 @@ def legal_names(names: Iterable[str]) -> dict[str, str]:
         while plain in taken:
             plain, number = f"{_legal_name(name)[: MAX_NAME_LENGTH - 8]}-{number}", number + 1
         taken.add(plain)
-        found[name] = plain
-    return found
+        legal[name] = plain
+    return legal
 
 
 def _legal_name(name: str) -> str:
@@ -92,10 +92,10 @@ def flatten(value: Any, name: str = "") -> dict[str, str]:
         parts = {str(at): part for at, part in enumerate(value)}.items()
     else:
         return {name: truncate_visible(str(value), MAX_VALUE_LENGTH)}
-    found: dict[str, str] = {}
+    flat: dict[str, str] = {}
     for key, part in parts:
-        found |= flatten(part, f"{name}.{key}" if name else str(key))
-    return found or {name: ""}
+        flat |= flatten(part, f"{name}.{key}" if name else str(key))
+    return flat or {name: ""}
 
 
 def truncate_visible(text: str, most: int) -> str:
@@ -159,15 +159,19 @@ def _mlflow_run(results: ExperimentResult, system_run: SystemRun, digest: str) -
 def _means(result: Result | None, system: str, before: str = "") -> dict[str, float]:
     if result is None or system not in result.means:
         return {}
-    (own,) = (one.measures for one in result.systems if one.name == system)
-    return {f"{before}{name}": float(one.value) for name, one in own.items() if one.queries}
+    (own,) = (measure.measures for measure in result.systems if measure.name == system)
+    return {f"{before}{name}": float(measure.value) for name, measure in own.items() if measure.queries}
 
 
 def _answer_counts(answers: Result | None, system: str) -> dict[str, float]:
     """How many questions have a value of each measure of answers, and why the others have none."""
     systems = () if answers is None else answers.systems
     measures = [(name, measure) for own in systems if own.name == system for name, measure in own.measures.items()]
-    return {f"answers {name} {why}": float(count) for name, one in measures for why, count in value_counts(one).items()}
+    return {
+        f"answers {name} {why}": float(count)
+        for name, measure_result in measures
+        for why, count in value_counts(measure_result).items()
+    }
 
 
 def _costs(system_run: SystemRun) -> dict[str, float]:
@@ -265,14 +269,14 @@ def _client(uri: str) -> tuple[Any, tuple[type[Exception], ...]]:
 
 
 def _experiment(client: Any, name: str, artifacts: str | None) -> str:
-    found = client.get_experiment_by_name(name)
-    if found is None:
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
         return str(client.create_experiment(name, artifact_location=artifacts))
-    if found.lifecycle_stage != "active":
+    if experiment.lifecycle_stage != "active":
         raise UsageError(
             f"the MLflow experiment {name} is deleted", fix="restore it in MLflow, or choose another with --experiment"
         )
-    return str(found.experiment_id)
+    return str(experiment.experiment_id)
 
 
 def _write(client: Any, experiment: str, entry: MlflowRun) -> None:

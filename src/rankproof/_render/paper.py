@@ -174,7 +174,7 @@ def system_costs(system_run: SystemRun) -> dict[str, float]:
     """The costs of a system by name: milliseconds per query, index, and language model calls."""
     by_part = {part: time for part in TIME_COLUMNS if (time := system_run.time_of(part))}
     times = {f"{part}_ms_{which}": getattr(time, which) for part, time in by_part.items() for which in _PAPER_TIMES}
-    found = {
+    costs = {
         **times,
         "timed_queries": float(by_part["total"].queries) if by_part else None,
         "index_seconds": system_run.index_seconds,
@@ -184,7 +184,7 @@ def system_costs(system_run: SystemRun) -> dict[str, float]:
     }
     llm = {name: float(system_run.total(name)) for name in _llm_counts(system_run)}
     money = {"money": system_run.money} if llm else {}
-    return {**{name: value for name, value in found.items() if value is not None}, **llm, **money}
+    return {**{name: value for name, value in costs.items() if value is not None}, **llm, **money}
 
 
 def _llm_counts(system_run: SystemRun) -> list[str]:
@@ -194,8 +194,8 @@ def _llm_counts(system_run: SystemRun) -> list[str]:
 
 def _summaries(kind: str, result: Result) -> Iterator[LongRow]:
     for system in result.systems:
-        for name, one in ((name, measure) for name, measure in system.measures.items() if measure.queries):
-            yield LongRow("system", kind, system.name, None, name, float(one.value))
+        for name, measure_result in ((name, measure) for name, measure in system.measures.items() if measure.queries):
+            yield LongRow("system", kind, system.name, None, name, float(measure_result.value))
 
 
 def _value_counts(answers: Result | None) -> Iterator[LongRow]:
@@ -206,9 +206,9 @@ def _value_counts(answers: Result | None) -> Iterator[LongRow]:
                 yield LongRow("system", "count", system.name, None, f"{name} {reason}", float(count))
 
 
-def value_counts(one: MeasureResult) -> dict[str, int]:
+def value_counts(measure: MeasureResult) -> dict[str, int]:
     """The number of questions with a value, and of those without one by reason; nothing where every question has one."""
-    return {"n": one.queries, **one.counts} if one.counts else {}
+    return {"n": measure.queries, **measure.counts} if measure.counts else {}
 
 
 def _query_values(kind: str, result: Result) -> Iterator[LongRow]:

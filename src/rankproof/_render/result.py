@@ -56,9 +56,9 @@ def _add_queries(result: Result, printer: TablePrinter) -> None:
         printer.queries(query_grid(result, name))
 
 
-def _bar_share(one: MeasureResult) -> float | None:
+def _bar_share(measure: MeasureResult) -> float | None:
     """The filled share of a bar; None for a count or a value outside 0 to 1."""
-    return one.value if one.summary != "sum" and 0 <= one.value <= 1 else None
+    return measure.value if measure.summary != "sum" and 0 <= measure.value <= 1 else None
 
 
 def _headline(result: Result) -> str:
@@ -71,8 +71,8 @@ def _footer(result: Result) -> str:
     everything = len(result.queries)
     if set(sizes.values()) == {everything}:
         return f"Means are over {'1 judged query' if everything == 1 else f'all {everything} judged queries'}."
-    each = ", ".join(f"{name} {size}" for name, size in sizes.items())
-    return f"Means are over the queries of each run: {each} of {everything}."
+    counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
+    return f"Means are over the queries of each run: {counts} of {everything}."
 
 
 def _legend(result: Result, options: RenderOptions) -> str:
@@ -84,14 +84,14 @@ def _legend(result: Result, options: RenderOptions) -> str:
 def _add_definitions(result: Result, printer: TablePrinter) -> None:
     """The definition of each measure, once for all parameters."""
     printer.line()
-    definitions = {one.measure.name: one.measure for one in result.systems[0].measures.values()}
+    definitions = {measure_result.measure.name: measure_result.measure for measure_result in result.systems[0].measures.values()}
     for name, measure in definitions.items():
         printer.line(f"{name}  {measure.title}", style="dim")
         printer.paragraph(measure.definition, style="dim")
 
 
-def _count(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
+def _count(count: int, singular: str, many: str) -> str:
+    return f"{count} {singular if count == 1 else many}"
 
 
 HEADER = "system,query,measure,summary,queries,value"
@@ -105,18 +105,18 @@ def render_csv(result: Result, options: RenderOptions) -> str:
 
 def _csv_lines(system: SystemResult, options: RenderOptions) -> Iterator[str]:
     name = escape_csv(system.name)
-    for measure, one in system.measures.items():
+    for measure, measured in system.measures.items():
         cell = escape_csv(measure)
         if options.per_query:
-            for query, value in one.per_query.items():
+            for query, value in measured.per_query.items():
                 yield f"{name},{escape_csv(query)},{cell},query,1,{value!r}"
-        yield f"{name},,{cell},{one.summary},{one.queries},{'' if math.isnan(one.value) else repr(one.value)}"
-    for measure, found in system.texts.items():
+        yield f"{name},,{cell},{measured.summary},{measured.queries},{'' if math.isnan(measured.value) else repr(measured.value)}"
+    for measure, texts in system.texts.items():
         if options.per_query:
-            for query, text in found.per_query.items():
+            for query, text in texts.per_query.items():
                 yield f"{name},{escape_csv(query)},{escape_csv(measure)},text,1,{escape_csv(text)}"
-        if found.summary:
-            yield f"{name},,{escape_csv(measure)},text,,{escape_csv(found.summary)}"
+        if texts.summary:
+            yield f"{name},,{escape_csv(measure)},text,,{escape_csv(texts.summary)}"
 
 
 def render_json(result: Result, options: RenderOptions) -> str:
@@ -143,9 +143,13 @@ def _texts_json(system: SystemResult, options: RenderOptions) -> Mapping[str, An
     }
 
 
-def _measure_json(one: MeasureResult, options: RenderOptions) -> Mapping[str, Any]:
-    shown = {"value": None if math.isnan(one.value) else one.value, "summary": one.summary, "queries": one.queries}
-    return shown | {"per_query": one.per_query} if options.per_query else shown
+def _measure_json(measure: MeasureResult, options: RenderOptions) -> Mapping[str, Any]:
+    shown = {
+        "value": None if math.isnan(measure.value) else measure.value,
+        "summary": measure.summary,
+        "queries": measure.queries,
+    }
+    return shown | {"per_query": measure.per_query} if options.per_query else shown
 
 
 def _dump(value: object) -> str:

@@ -143,17 +143,17 @@ def system_sentences(results: ExperimentResult, not_significant: Collection[str]
     """
     answers = [_answers_sentence(system_run) for system_run in results.system_runs if system_run.kind == "answer"]
     others = [system_run for system_run in results.system_runs if system_run.kind != "answer"]
-    found = [text for system_run in others if (text := _no_gain_sentence(results, system_run, not_significant or ()))]
-    return [*found, *([_UNTESTED_NOTE] if found and not_significant is None else []), *answers]
+    sentences = [text for system_run in others if (text := _no_gain_sentence(results, system_run, not_significant or ()))]
+    return [*sentences, *([_UNTESTED_NOTE] if sentences and not_significant is None else []), *answers]
 
 
 def approximate_search_notes(results: ExperimentResult) -> list[str]:
     """A sentence for each approximate search: its recall of the exact neighbours, and its time."""
-    found = [(system_run, share) for system_run in results.system_runs if (share := system_run.recall_of_exact()) is not None]
+    recalls = [(system_run, share) for system_run in results.system_runs if (share := system_run.recall_of_exact()) is not None]
     return [
         f"{system_run.name} uses approximate search: it finds {share:.2%} of the exact nearest neighbours"
         f"{_time_phrase(system_run, 'search', 'search p50')}."
-        for system_run, share in found
+        for system_run, share in recalls
     ]
 
 
@@ -172,26 +172,26 @@ def _answers_sentence(system_run: SystemRun) -> str:
 
 def _no_gain_sentence(results: ExperimentResult, system_run: SystemRun, not_significant: Collection[str]) -> str | None:
     name = main_measure(results)
-    one = results.result.systems[0].measures[name]
+    measure = results.result.systems[0].measures[name]
     gain, other = results.gain(system_run, name), results.compared_with(system_run)
-    less_is_better = one.measure.higher_is_better is False
+    less_is_better = measure.measure.higher_is_better is False
     if gain is None or other is None or (gain < 0 if less_is_better else gain > 0):
         return None
     more = _more_time(system_run, results.system_run(other))
-    size = f"{100 * abs(gain):.2f} pp" if one.measure.is_fraction else format_value(abs(gain), one)
+    size = f"{100 * abs(gain):.2f} pp" if measure.measure.is_fraction else format_value(abs(gain), measure)
     if gain and _is_zero(size):
         if more is None or _is_zero(shown_time(abs(more))):
             return None
-        size = "less than 0.01 pp" if one.measure.is_fraction else "slightly"
+        size = "less than 0.01 pp" if measure.measure.is_fraction else "slightly"
     describe = _increase_text if less_is_better else _loss_text
     verdict = describe(size, name, other) if gain else _no_change_text(name, other)
     doubt = " (not significant)" if gain and system_run.name in not_significant else ""
     return f"{system_run.name} {verdict}{doubt}{'' if more is None else f' and {_latency_cost(more)}'}."
 
 
-def _more_time(one: SystemRun, other: SystemRun) -> float | None:
+def _more_time(system_run: SystemRun, other: SystemRun) -> float | None:
     """How many ms more than the other it takes per query (p50); None if one of both was not timed."""
-    times = one.time_of("total"), other.time_of("total")
+    times = system_run.time_of("total"), other.time_of("total")
     return None if times[0] is None or times[1] is None else times[0].p50 - times[1].p50
 
 

@@ -41,9 +41,9 @@ def _lines(system: SystemResult, result: Result, options: RenderOptions, *, seve
         return
     for key, label in labels.items():
         if key in system.measures:
-            one = system.measures[key]
-            if not math.isnan(one.value):
-                yield _line(label.name, "all", format_value(_summary(one), one))
+            measure = system.measures[key]
+            if not math.isnan(measure.value):
+                yield _line(label.name, "all", format_value(_summary(measure), measure))
         elif key == "runid" and not several:
             yield _line(label.name, "all", escape_invisible(system.texts[key].summary or system.name))
 
@@ -52,18 +52,18 @@ def _labels(system: SystemResult, options: RenderOptions) -> dict[str, TrecLabel
     """The name of each measure in trec_eval, in the order of trec_eval; measures of ours alone come last, as asked for."""
     from rankproof.measures._parse import parse_measure
 
-    found = {key: trec_label(measure.measure, options.rel) for key, measure in system.measures.items()}
-    found |= {key: trec_label(parse_measure(key), options.rel) for key in system.texts}
-    found |= {key: found[key]._replace(name=name) for key, name in options.trec_names.items() if key in found}
-    return dict(sorted(found.items(), key=lambda item: item[1][:2]))
+    labels = {key: trec_label(measure.measure, options.rel) for key, measure in system.measures.items()}
+    labels |= {key: trec_label(parse_measure(key), options.rel) for key in system.texts}
+    labels |= {key: labels[key]._replace(name=name) for key, name in options.trec_names.items() if key in labels}
+    return dict(sorted(labels.items(), key=lambda item: item[1][:2]))
 
 
-def _summary(one: MeasureResult) -> float:
+def _summary(measure: MeasureResult) -> float:
     """The summary with the mean formed as in trec_eval: the values added in the order of the query ids."""
-    if one.summary != "mean" or one.weights is not None or not len(one.values):
-        return one.value
-    order = sorted(range(len(one.query_ids)), key=one.query_ids.__getitem__)
-    return float(np.add.accumulate(one.values[order])[-1]) / len(order)
+    if measure.summary != "mean" or measure.weights is not None or not len(measure.values):
+        return measure.value
+    order = sorted(range(len(measure.query_ids)), key=measure.query_ids.__getitem__)
+    return float(np.add.accumulate(measure.values[order])[-1]) / len(order)
 
 
 def _query_lines(system: SystemResult, labels: Mapping[str, TrecLabel], queries: tuple[str, ...]) -> Iterator[str]:
@@ -78,10 +78,10 @@ def _query_texts(system: SystemResult, key: str) -> dict[str, str]:
     """The text of each query's value; empty for what is a summary only."""
     if key in system.texts:
         return {query: f"'{text}'" for query, text in system.texts[key].per_query.items()}
-    one = system.measures[key]
-    if one.measure.name in _SUMMARY_ONLY:
+    measure = system.measures[key]
+    if measure.measure.name in _SUMMARY_ONLY:
         return {}
-    return {query: format_value(value, one) for query, value in one.per_query.items()}
+    return {query: format_value(value, measure) for query, value in measure.per_query.items()}
 
 
 def _line(name: str, query: str, value: str) -> str:

@@ -64,23 +64,23 @@ def change_section(changes: Changes) -> Section:
 
 def _figures(changes: Changes) -> Iterator[KeyFigure]:
     """The systems with the largest differences."""
-    found = changes.main
-    if found is None:
+    comparison = changes.main
+    if comparison is None:
         return
-    pairs = [(one, pair) for one in changes.matched if (pair := changes.pair(one)) is not None]
+    pairs = [(matched, pair) for matched in changes.matched if (pair := changes.pair(matched)) is not None]
     pairs.sort(key=lambda pair: (-abs(pair[1].difference), pair[0].name))
-    for one, pair in pairs[:_MOST_FIGURES]:
-        measured = measure_result(changes, one.after, found.primary)
+    for matched, pair in pairs[:_MOST_FIGURES]:
+        measured = measure_result(changes, matched.after, comparison.primary)
         about = f"{pair.other_value:.4f} → {pair.value:.4f}; {interval_text(pair, measured)}"
         about = "the same on every query" if pair.verdict == "same" else about
-        yield KeyFigure(clip_text(for_message(one.name), 28), signed_difference(pair.difference, measured), about)
+        yield KeyFigure(clip_text(for_message(matched.name), 28), signed_difference(pair.difference, measured), about)
 
 
 def measure_result(changes: Changes, system: str, measure: str) -> MeasureResult:
     """The values of a system of the joined results by a measure of rankings or answers."""
     results = (changes.joined.result, changes.joined.answers)
-    systems = [one for result in results if result is not None for one in result.systems if one.name == system]
-    return next(one.measures[measure] for one in systems if measure in one.measures)
+    systems = [own for result in results if result is not None for own in result.systems if own.name == system]
+    return next(own.measures[measure] for own in systems if measure in own.measures)
 
 
 def changed_systems_section(changes: Changes) -> Section:
@@ -97,7 +97,7 @@ def changed_systems_section(changes: Changes) -> Section:
 def changed_queries_section(changes: Changes) -> Section:
     """The queries that changed most, for each system of both."""
     ordered, highest = ordered_systems(changes), max(highest_grade(changes.joined.qrels) or 1, 1)
-    systems = [_changed_system(changes, one, highest, is_open=at == 0) for at, one in enumerate(ordered)]
+    systems = [_changed_system(changes, system, highest, is_open=at == 0) for at, system in enumerate(ordered)]
     what = "overlap of the two rankings" if changes.main is None else changes.main.primary
     return Section(
         key="moved",
@@ -111,9 +111,9 @@ def ordered_systems(changes: Changes) -> list[MatchedSystem]:
     """The systems of both: that of the decision first, then those with the largest difference."""
     chosen = None if changes.main is None else changes.main.decision.first
 
-    def place(one: MatchedSystem) -> tuple[bool, float]:
-        pair = changes.pair(one)
-        return chosen not in (one.before, one.after), 0.0 if pair is None else -abs(pair.difference)
+    def place(system: MatchedSystem) -> tuple[bool, float]:
+        pair = changes.pair(system)
+        return chosen not in (system.before, system.after), 0.0 if pair is None else -abs(pair.difference)
 
     return sorted(changes.matched, key=place)
 
@@ -127,44 +127,49 @@ def changes_of_system(changes: Changes, system: MatchedSystem, most: int) -> Que
     return changed_queries(changes.joined, system.before, system.after, changes.main.primary, most=most)
 
 
-def counts_text(found: QueryChanges | None, *, measured: bool) -> str:
+def counts_text(query_changes: QueryChanges | None, *, measured: bool) -> str:
     """How many queries lost, gained and stayed equal."""
-    if found is None:
+    if query_changes is None:
         return "not measured in both"
     if not measured:
-        return f"{found.lost:,} rankings differ, {found.equal:,} are equal"
-    return f"{pluralise(found.lost, 'loss', 'losses')}, {pluralise(found.gained, 'gain')}, {found.equal:,} equal"
+        return f"{query_changes.lost:,} rankings differ, {query_changes.equal:,} are equal"
+    losses, gains = pluralise(query_changes.lost, "loss", "losses"), pluralise(query_changes.gained, "gain")
+    return f"{losses}, {gains}, {query_changes.equal:,} equal"
 
 
 def _changed_system(changes: Changes, system: MatchedSystem, highest: int, *, is_open: bool) -> ChangedSystem:
     most = _FEW_QUERIES if len(changes.matched) > _MANY_SYSTEMS else _MANY_QUERIES
-    found = changes_of_system(changes, system, most)
+    query_changes = changes_of_system(changes, system, most)
     lists: list[tuple[str, tuple[QueryChange, ...]]] = []
-    if found is not None:
+    if query_changes is not None:
         first = "Largest losses" if changes.main is not None else "Least overlap"
-        lists = [(title, each) for title, each in ((first, found.losses), ("Largest gains", found.gains)) if each]
-    shown = tuple((title, tuple(_changed_query(changes, system, one, highest) for one in each)) for title, each in lists)
-    summary = counts_text(found, measured=changes.main is not None)
+        lists = [(first, query_changes.losses), ("Largest gains", query_changes.gains)]
+    shown = tuple(
+        (title, tuple(_changed_query(changes, system, query, highest) for query in queries))
+        for title, queries in lists
+        if queries
+    )
+    summary = counts_text(query_changes, measured=changes.main is not None)
     return ChangedSystem(for_message(system.name), summary, shown, is_open)
 
 
-def _changed_query(changes: Changes, system: MatchedSystem, one: QueryChange, highest: int) -> ChangedQuery:
+def _changed_query(changes: Changes, system: MatchedSystem, change: QueryChange, highest: int) -> ChangedQuery:
     texts = changes.joined.texts
-    text = clip_text(texts[one.query].text, _TEXT_LENGTH) if one.query in texts else ""
-    documents = tuple(_moved_document(changes, move, highest) for move in one.moves[:_MOST_DOCUMENTS])
-    link = "" if changes.main is None else _link(changes, system, one.query)
-    values, difference, kind = _values(changes, system, one)
-    more = max(len(one.moves) - _MOST_DOCUMENTS, 0)
-    return ChangedQuery(one.query, text, values, difference, kind, documents, more, link)
+    text = clip_text(texts[change.query].text, _TEXT_LENGTH) if change.query in texts else ""
+    documents = tuple(_moved_document(changes, move, highest) for move in change.moves[:_MOST_DOCUMENTS])
+    link = "" if changes.main is None else _link(changes, system, change.query)
+    values, difference, kind = _values(changes, system, change)
+    more = max(len(change.moves) - _MOST_DOCUMENTS, 0)
+    return ChangedQuery(change.query, text, values, difference, kind, documents, more, link)
 
 
-def _values(changes: Changes, system: MatchedSystem, one: QueryChange) -> tuple[str, str, str]:
-    if changes.main is None or one.before is None or one.after is None:
-        return "RBO", f"{1 + one.difference:.3f}", "worse"
+def _values(changes: Changes, system: MatchedSystem, change: QueryChange) -> tuple[str, str, str]:
+    if changes.main is None or change.before is None or change.after is None:
+        return "RBO", f"{1 + change.difference:.3f}", "worse"
     measured = measure_result(changes, system.after, changes.main.primary)
-    is_loss = (one.difference > 0) == (measured.measure.higher_is_better is False)
+    is_loss = (change.difference > 0) == (measured.measure.higher_is_better is False)
     kind = "worse" if is_loss else "better"
-    return f"{one.before:.4f} → {one.after:.4f}", signed_difference(one.difference, measured), kind
+    return f"{change.before:.4f} → {change.after:.4f}", signed_difference(change.difference, measured), kind
 
 
 def _link(changes: Changes, system: MatchedSystem, query: str) -> str:
@@ -192,11 +197,11 @@ def changed_measures_section(changes: Changes) -> Section | None:
 
 def changed_answers_section(changes: Changes) -> Section | None:
     """The answers by every measure of answers; None if only one of the results has answers."""
-    found = changes.answers
-    if found is None:
+    comparison = changes.answers
+    if comparison is None:
         return None
-    section = _measures_section(changes, found, "answers", "Answers", "Are the answers better than before?", least=1)
-    return None if section is None else replace(section, sentences=found.decision.sentences)
+    section = _measures_section(changes, comparison, "answers", "Answers", "Are the answers better than before?", least=1)
+    return None if section is None else replace(section, sentences=comparison.decision.sentences)
 
 
 _MEASURE_COLUMNS = (
@@ -214,17 +219,17 @@ _MEASURE_COLUMNS = (
 
 
 def _measures_section(
-    changes: Changes, found: Comparison | None, key: str, title: str, question: str, least: int = 2
+    changes: Changes, comparison: Comparison | None, key: str, title: str, question: str, least: int = 2
 ) -> Section | None:
     """A table for each system of both, with a row for each measure."""
-    if found is None or len({pair.measure for pair in found.pairs}) < least:
+    if comparison is None or len({pair.measure for pair in comparison.pairs}) < least:
         return None
     tables = [
-        Table("measures", for_message(one.name), _named(changes), rows)
-        for one in changes.matched
-        if (rows := tuple(_measure_rows(changes, one, found)))
+        Table("measures", for_message(system.name), _named(changes), rows)
+        for system in changes.matched
+        if (rows := tuple(_measure_rows(changes, system, comparison)))
     ]
-    exploratory = f"{found.primary} decides; the other measures are exploratory." if least > 1 else ""
+    exploratory = f"{comparison.primary} decides; the other measures are exploratory." if least > 1 else ""
     return Section(key, title, question, exploratory, tables=tuple(map(html_table, tables)))
 
 
@@ -233,9 +238,9 @@ def _named(changes: Changes) -> tuple[Column, ...]:
     return tuple(column._replace(name=names.get(column.name, column.name)) for column in _MEASURE_COLUMNS)
 
 
-def _measure_rows(changes: Changes, system: MatchedSystem, found: Comparison) -> Iterator[tuple[str | float | None, ...]]:
-    for measure in dict.fromkeys(pair.measure for pair in found.pairs):
-        pair = changes.pair(system, measure, found)
+def _measure_rows(changes: Changes, system: MatchedSystem, comparison: Comparison) -> Iterator[tuple[str | float | None, ...]]:
+    for measure in dict.fromkeys(pair.measure for pair in comparison.pairs):
+        pair = changes.pair(system, measure, comparison)
         if pair is not None:
             yield _measure_row(pair)
 
@@ -261,13 +266,13 @@ def settings_section(changes: Changes) -> Section:
 
 def changed_facts(changes: Changes, facts: Sequence[Sequence[str]]) -> list[str]:
     """The line under the title: both results with their facts."""
-    each = zip(changes.labels, (changes.before, changes.after), facts, strict=True)
-    return [f"{for_message(label)}: {' · '.join([for_message(one.name), *more])}" for label, one, more in each]
+    described = zip(changes.labels, (changes.before, changes.after), facts, strict=True)
+    return [f"{for_message(label)}: {' · '.join([for_message(results.name), *more])}" for label, results, more in described]
 
 
 def render_changes(changes: Changes, links: Sequence[tuple[str, str]] = ()) -> str:
     """Render the page as one HTML file; the same results give the same bytes. `links` as in `render_report`."""
-    facts = [report_facts(one) for one in (changes.before, changes.after)]
+    facts = [report_facts(results) for results in (changes.before, changes.after)]
     pairs = {system.name: (system.after, system.before) for system in ordered_systems(changes)}
     return render_page(
         f"{changes.joined.name}: what changed",
@@ -294,5 +299,5 @@ def _open_sections(changes: Changes) -> Sequence[Section]:
 
 
 def _folded_sections(changes: Changes) -> Sequence[Section]:
-    found = (changed_measures_section(changes), changed_answers_section(changes))
-    return [section for section in found if section is not None]
+    sections = (changed_measures_section(changes), changed_answers_section(changes))
+    return [section for section in sections if section is not None]

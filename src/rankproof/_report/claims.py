@@ -72,37 +72,51 @@ class ClaimColumns:
             "rows": [self._row(verdict, shown, sources) for verdict in verdicts],
         }
 
-    def _row(self, one: ClaimVerdict, shown: str, sources: Mapping[int, str]) -> list[Any]:
+    def _row(self, verdict: ClaimVerdict, shown: str, sources: Mapping[int, str]) -> list[Any]:
         """Number, place in the text, text, verdict, score, evidence, reason, contexts that it was checked against, importance."""
-        claim = one.claim
+        claim = verdict.claim
         placed = claim.start is not None and claim.end is not None and shown[claim.start : claim.end] == claim.text
         place = [utf16_length(shown[: claim.start]), utf16_length(shown[: claim.end])] if placed else None
         text = None if placed else self._texts.index_of(claim.text)
-        score = None if one.score is None else round_number(one.score)
-        evidence = [[source, at, self._evidence(sources.get(source, ""), at)] for source, at in one.evidence]
-        shown_contexts = None if one.shown is None else list(one.shown)
-        reason = one.reason or claim.remark or (f"read with its lead-in: {claim.lead_in}" if claim.lead_in else "")
-        return [claim.n, place, text, VERDICTS.index(one.verdict), score, evidence, reason, shown_contexts, one.importance]
+        score = None if verdict.score is None else round_number(verdict.score)
+        evidence = [[source, at, self._evidence(sources.get(source, ""), at)] for source, at in verdict.evidence]
+        shown_contexts = None if verdict.shown is None else list(verdict.shown)
+        reason = verdict.reason or claim.remark or (f"read with its lead-in: {claim.lead_in}" if claim.lead_in else "")
+        return [
+            claim.n,
+            place,
+            text,
+            VERDICTS.index(verdict.verdict),
+            score,
+            evidence,
+            reason,
+            shown_contexts,
+            verdict.importance,
+        ]
 
     def _evidence(self, text: str, number: int) -> int | None:
         """The index of the sentence of that number; None where the text is not known."""
         spans = _sentences(text)
         return None if number > len(spans) else self._texts.index_of(text[slice(*spans[number - 1])])
 
-    def _claimed_text(self, one: ClaimVerdict, query: str, answer: Answer) -> str:
+    def _claimed_text(self, verdict: ClaimVerdict, query: str, answer: Answer) -> str:
         """The text that the claims are from."""
         texts = self._references[query].answers if query in self._references else ()
-        if one.claim.side == "answer":
+        if verdict.claim.side == "answer":
             return answer.text
-        return texts[one.claim.reference - 1] if one.claim.side == "reference" and one.claim.reference <= len(texts) else ""
+        return (
+            texts[verdict.claim.reference - 1]
+            if verdict.claim.side == "reference" and verdict.claim.reference <= len(texts)
+            else ""
+        )
 
-    def _sources(self, one: ClaimVerdict, query: str, answer: Answer) -> Mapping[int, str]:
+    def _sources(self, verdict: ClaimVerdict, query: str, answer: Answer) -> Mapping[int, str]:
         """The texts that the claims are checked against, by number."""
-        if one.against in ("contexts", "cited"):
+        if verdict.against in ("contexts", "cited"):
             return _numbered(self._results.contexts.get(passage, "") for passage in answer.given or ())
-        if one.against == "reference":
+        if verdict.against == "reference":
             return _numbered(self._references[query].answers if query in self._references else ())
-        return {1: without_thinking(answer.text)} if one.against == "answer" else {1: self._results.texts[query].text}
+        return {1: without_thinking(answer.text)} if verdict.against == "answer" else {1: self._results.texts[query].text}
 
 
 def _numbered(texts: Iterable[str]) -> dict[int, str]:

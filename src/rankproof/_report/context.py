@@ -54,11 +54,11 @@ class ReportContext:
         except UsageError:
             return None
 
-    def pair(self, one: str, other: str) -> PairRecord | None:
+    def pair(self, system: str, other: str) -> PairRecord | None:
         """The first system against the second by the primary measure; None if the pair was not tested."""
-        found = () if self.comparison is None else self.comparison.pairs
-        tested = (pair for pair in found if not pair.exploratory and {pair.system, pair.other} == {one, other})
-        return next((pair if pair.system == one else pair.swapped() for pair in tested), None)
+        pairs = () if self.comparison is None else self.comparison.pairs
+        tested = (pair for pair in pairs if not pair.exploratory and {pair.system, pair.other} == {system, other})
+        return next((pair if pair.system == system else pair.swapped() for pair in tested), None)
 
     @cached_property
     def measure(self) -> str:
@@ -74,7 +74,7 @@ class ReportContext:
         return {system.name: system.measures[self.measure] for system in self.results.result.systems}
 
     @cached_property
-    def one(self) -> MeasureResult:
+    def measured(self) -> MeasureResult:
         """The main measure of the first system, for what all systems share."""
         return next(iter(self.values.values()))
 
@@ -96,7 +96,7 @@ class ReportContext:
     @property
     def has_better_direction(self) -> bool:
         """Whether the main measure has a better direction."""
-        return self.one.measure.has_winner
+        return self.measured.measure.has_winner
 
     @cached_property
     def best_systems(self) -> list[str]:
@@ -165,10 +165,10 @@ class JudgedShares:
 
 def judged_shares(context: ReportContext) -> JudgedShares:
     """The judged shares within the cutoff of the main measure, else in the top 10."""
-    cutoff = getattr(context.one.measure, "cutoff", None) or _DEFAULT_CUTOFF
+    cutoff = getattr(context.measured.measure, "cutoff", None) or _DEFAULT_CUTOFF
     measure = Judged @ cutoff
-    found = {}
+    shares = {}
     for name, hits in context.unjudged.hits.items():
-        one = context.values[name]
-        found[name] = measure.summarise(measure.values(hits)[in_summary(hits, one)], one.weights)
-    return JudgedShares(cutoff, found)
+        measured = context.values[name]
+        shares[name] = measure.summarise(measure.values(hits)[in_summary(hits, measured)], measured.weights)
+    return JudgedShares(cutoff, shares)

@@ -162,10 +162,10 @@ def format_milliseconds(value: float) -> str:
     return f"{shown_time(value)} ms" if value < 10_000 else f"{shown_time(value / 1000)} s"
 
 
-def signed_difference(difference: float, one: MeasureResult) -> str:
+def signed_difference(difference: float, measured: MeasureResult) -> str:
     """A signed difference of means, in percentage points if the measure lies between 0 and 1."""
-    size = format_points(difference, one.measure)
-    return f"+{size}" if difference > 0 and size != format_points(0.0, one.measure) else size
+    size = format_points(difference, measured.measure)
+    return f"+{size}" if difference > 0 and size != format_points(0.0, measured.measure) else size
 
 
 def interval_cell(interval: Interval | None) -> str:

@@ -134,16 +134,23 @@ def measure_values(results: ExperimentResult, measures: list[str]) -> list[list[
 
 
 def _value_column(results: ExperimentResult, system: str, measure: str) -> ValueColumn | None:
-    found = _measure_result(results.result, system, measure) or _measure_result(results.answers, system, measure)
-    if found is None:
+    measured = _measure_result(results.result, system, measure) or _measure_result(results.answers, system, measure)
+    if measured is None:
         return None
-    values = found.per_query
+    values = measured.per_query
     return round_column(values.get(query) for query in results.queries)
 
 
 def _measure_result(result: Result | None, system: str, measure: str) -> MeasureResult | None:
     systems = () if result is None else result.systems
-    return next((one.measures[measure] for one in systems if one.name == system and measure in one.measures), None)
+    return next(
+        (
+            system_result.measures[measure]
+            for system_result in systems
+            if system_result.name == system and measure in system_result.measures
+        ),
+        None,
+    )
 
 
 def _has_unusable_gains(gain: object) -> bool:
@@ -208,8 +215,8 @@ def _ranks(docs: tuple[str, ...], wanted: set[str]) -> dict[str, int]:
 def _ranked_documents(results: ExperimentResult, run: Run | None) -> list[tuple[str, ...]]:
     """The measured documents of the run for each query, best first; empty for a query that the run lacks."""
     rankings = {} if run is None else ranked_documents(run)
-    found = {query: tuple(results.measured_docs(query, docs)) for query, docs in rankings.items()}
-    return [found.get(query, ()) for query in results.queries]
+    measured = {query: tuple(results.measured_docs(query, docs)) for query, docs in rankings.items()}
+    return [measured.get(query, ()) for query in results.queries]
 
 
 MAX_SEGMENT_VALUES = 40
@@ -244,10 +251,14 @@ def _segment_name(value: object) -> str | None:
     return json.dumps(value) if isinstance(value, bool | int | float) else None
 
 
-def _encode_segments(results: ExperimentResult, name: str, found: Mapping[str, str]) -> dict[str, Any]:
-    values = sorted(set(found.values()))
+def _encode_segments(results: ExperimentResult, name: str, column: Mapping[str, str]) -> dict[str, Any]:
+    values = sorted(set(column.values()))
     indices = {value: at for at, value in enumerate(values)}
-    return {"name": name, "values": values, "of": [indices[found[query]] if query in found else -1 for query in results.queries]}
+    return {
+        "name": name,
+        "values": values,
+        "of": [indices[column[query]] if query in column else -1 for query in results.queries],
+    }
 
 
 _MAX_QUERY_LENGTH = 1_000
@@ -273,11 +284,11 @@ def explorer_blocks(results: ExperimentResult, pairs: Mapping[str, tuple[str, st
 def _paired(results: ExperimentResult, pairs: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
     """The pairs of systems by index, and the first view of the table; nothing without pairs."""
     at = {system_run.name: place for place, system_run in enumerate(results.system_runs)}
-    found = [{"name": name, "a": at[after], "b": at[before]} for name, (after, before) in pairs.items()]
-    if not found:
+    indexed = [{"name": name, "a": at[after], "b": at[before]} for name, (after, before) in pairs.items()]
+    if not indexed:
         return {}
-    a, b = found[0]["a"], found[0]["b"]
-    return {"pairs": found, "start": {"a": a, "b": b, "systems": sorted([a, b]), "sort": "gap", "down": True}}
+    a, b = indexed[0]["a"], indexed[0]["b"]
+    return {"pairs": indexed, "start": {"a": a, "b": b, "systems": sorted([a, b]), "sort": "gap", "down": True}}
 
 
 def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem], compared: Compared) -> dict[str, Any]:
@@ -298,8 +309,8 @@ def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSy
         "queries": {"ids": list(results.queries), "texts": texts},
         "segments": segment_columns(results),
         "values": measure_values(results, list(measures)),
-        "first": [_first_relevant_ranks(results, grades, one) for one in ranked.values()],
-        "unjudged": [_unjudged_counts(results, grades, one) for one in ranked.values()],
+        "first": [_first_relevant_ranks(results, grades, system) for system in ranked.values()],
+        "unjudged": [_unjudged_counts(results, grades, system) for system in ranked.values()],
     }
 
 
@@ -319,7 +330,7 @@ def _details(
     results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem], compared: Compared, *, with_left: bool
 ) -> dict[str, Any]:
     documents = DocumentList()
-    tops = {name: [documents.indices_of(top) for top in one.tops] for name, one in ranked.items()}
+    tops = {name: [documents.indices_of(top) for top in ranked_system.tops] for name, ranked_system in ranked.items()}
     judgements = _needed_judgements(results, grades, ranked)
     others = [ranked[compared[run.name]] if run.name in compared else None for run in results.system_runs]
     systems = [
@@ -349,12 +360,12 @@ def _details(
 def _needed_judgements(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem]) -> list[dict[str, int]]:
     """The judgements that the page needs, highest grade first: relevant documents, and the documents it shows."""
     least = min((1, results.rel, *(getattr(measure, "least", 1) for measure in all_measures(results).values())))
-    found = []
+    needed = []
     for at, query in enumerate(results.queries):
-        shown = {doc for one in ranked.values() for doc in one.tops[at]}
+        shown = {doc for system in ranked.values() for doc in system.tops[at]}
         ordered = sorted(grades[query].items(), key=lambda pair: (-pair[1], pair[0]))
-        found.append({doc: grade for doc, grade in ordered if grade >= least or doc in shown})
-    return found
+        needed.append({doc: grade for doc, grade in ordered if grade >= least or doc in shown})
+    return needed
 
 
 def _system_json(

@@ -94,7 +94,7 @@ def _visible_lines(text: str) -> Markup:
 
 def _keep_units_together(text: str) -> str:
     """A sentence with no line break between a number and its unit."""
-    return _NUMBERS.sub(lambda found: found.group().replace(" ", "\u00a0"), escape_invisible(text))
+    return _NUMBERS.sub(lambda match: match.group().replace(" ", "\u00a0"), escape_invisible(text))
 
 
 def package_text(package: str, folder: str, name: str) -> str:

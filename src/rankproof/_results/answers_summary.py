@@ -45,10 +45,14 @@ def _mean_values(result: Result, system: str) -> dict[str, Any]:
     return {name: _mean_value(measure) for name, measure in measures.items()}
 
 
-def _mean_value(one: MeasureResult) -> dict[str, Any]:
+def _mean_value(measure: MeasureResult) -> dict[str, Any]:
     """The mean with n; why questions have no value, and the bounds of the mean, where the measure says so."""
-    more = {"counts": dict(one.counts) or None, "bounds": one.bounds and list(one.bounds)}
-    return {"mean": one.value if one.queries else None, "n": one.queries, **{key: value for key, value in more.items() if value}}
+    more = {"counts": dict(measure.counts) or None, "bounds": measure.bounds and list(measure.bounds)}
+    return {
+        "mean": measure.value if measure.queries else None,
+        "n": measure.queries,
+        **{key: value for key, value in more.items() if value},
+    }
 
 
 def _segment_means(results: ExperimentResult, result: Result, system: str) -> Iterator[tuple[str, Any]]:
@@ -64,12 +68,12 @@ def _segment_means(results: ExperimentResult, result: Result, system: str) -> It
 
 
 def _group_means(result: Result, system: str, queries: Sequence[str]) -> dict[str, Any]:
-    found, chosen = {}, set(queries)
+    means, chosen = {}, set(queries)
     for name, measure in _system_result(result, system).measures.items():
         values = [value for query, value in measure.per_query.items() if query in chosen]
-        found[name] = {"mean": math.fsum(values) / len(values) if values else None, "n": len(values)}
-    return found
+        means[name] = {"mean": math.fsum(values) / len(values) if values else None, "n": len(values)}
+    return means
 
 
 def _system_result(result: Result, system: str) -> SystemResult:
-    return next(one for one in result.systems if one.name == system)
+    return next(candidate for candidate in result.systems if candidate.name == system)

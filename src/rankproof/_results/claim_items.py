@@ -67,12 +67,12 @@ class ClaimItem:
 
 def claims_to_label(verdicts: Iterable[ClaimVerdict]) -> Iterator[ClaimVerdict]:
     """One verdict for each claim, whoever judged it: the one that was checked against the most contexts."""
-    found: dict[tuple[str, str, Claim, Against], ClaimVerdict] = {}
+    verdicts_by_claim: dict[tuple[str, str, Claim, Against], ClaimVerdict] = {}
     for verdict in verdicts:
         if verdict.against in _LABELLED_AGAINST:
             key = verdict.query, verdict.system, verdict.claim, verdict.against
-            found[key] = max(found.get(key, verdict), verdict, key=lambda each: each.contexts_shown)
-    return iter(found.values())
+            verdicts_by_claim[key] = max(verdicts_by_claim.get(key, verdict), verdict, key=lambda shown: shown.contexts_shown)
+    return iter(verdicts_by_claim.values())
 
 
 class ClaimTexts:
@@ -103,21 +103,21 @@ class ClaimTexts:
         """The numbered texts, none for an answer without contexts; None if one of them is missing."""
         if verdict.against == "answer":
             answer = self._answer_text(verdict)
-            found = {1: None if answer is None else without_thinking(answer)}
+            texts = {1: None if answer is None else without_thinking(answer)}
         elif verdict.against == "reference":
-            found = {verdict.claim.reference: self._reference_text(verdict)}
+            texts = {verdict.claim.reference: self._reference_text(verdict)}
         else:
-            found = self._contexts(verdict)
-        known = tuple((number, text) for number, text in found.items() if text is not None)
-        return known if len(known) == len(found) else None
+            texts = self._contexts(verdict)
+        known = tuple((number, text) for number, text in texts.items() if text is not None)
+        return known if len(known) == len(texts) else None
 
     def _contexts(self, verdict: ClaimVerdict) -> dict[int, str | None]:
         answer = self._answer(verdict)
         if answer is None or answer.given is None:
             return {0: None}
-        given = dict(enumerate(answer.given, start=1))
-        shown = given if verdict.shown is None else verdict.shown
-        return {number: self._given_texts.get(given.get(number, "")) for number in shown}
+        passages = dict(enumerate(answer.given, start=1))
+        shown = passages if verdict.shown is None else verdict.shown
+        return {number: self._given_texts.get(passages.get(number, "")) for number in shown}
 
     def _answer(self, verdict: ClaimVerdict) -> Answer | None:
         answers = self._answers.get(verdict.system)
@@ -128,8 +128,8 @@ class ClaimTexts:
         return None if answer is None else answer.text
 
     def _reference_text(self, verdict: ClaimVerdict) -> str | None:
-        found = self._references.get(verdict.query)
-        answers, at = () if found is None else found.answers, verdict.claim.reference - 1
+        reference = self._references.get(verdict.query)
+        answers, at = () if reference is None else reference.answers, verdict.claim.reference - 1
         return answers[at] if at < len(answers) else None
 
 

@@ -42,12 +42,12 @@ PER_QUERY_KEYS = frozenset({"query_ids", "judged_ids", "judged_documents", "per_
 
 def parse_stored_measures(names: str | Iterable[str]) -> list[Measure]:
     """The measures that a data file names: one of Python code is refused, so that reading a file of others runs no code."""
-    given = [names] if isinstance(names, str) else list(names)
-    parts = (part.name for name in given for part in split_measures(name))
+    texts = [names] if isinstance(names, str) else list(names)
+    parts = (part.name for name in texts for part in split_measures(name))
     if code := next((name for name in parts if MODULE_AND_NAME.fullmatch(name)), None):
         what = f"{for_message(code)} is Python code, which a file of data cannot name"
         raise UsageError(what, fix="write the name of the measure without its module")
-    return parse_measures(given)
+    return parse_measures(texts)
 
 
 @dataclass(frozen=True, slots=True)

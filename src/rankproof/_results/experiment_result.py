@@ -76,8 +76,8 @@ class SystemRun(Viewed):
     repeat_runs: tuple[Run, ...] = ()
 
     def _view(self) -> View:
-        found = ((part, self.time_of(part)) for part in self.times)
-        times: tuple[tuple[CellValue, ...], ...] = tuple((part, *astuple(one)) for part, one in found if one is not None)
+        part_times = ((part, self.time_of(part)) for part in self.times)
+        times: tuple[tuple[CellValue, ...], ...] = tuple((part, *astuple(time)) for part, time in part_times if time is not None)
         columns = (Column("ms"), Column("queries", "count"), *(Column(name, "number") for name in ("mean", "p50", "p95", "p99")))
         ranked = "no rankings" if self.stored_run is None else pluralise(len(self.stored_run), "query", "queries")
         title = f"SystemRun {self.name}: {self.kind}, {ranked}"
@@ -99,8 +99,8 @@ class SystemRun(Viewed):
 
     def recall_of_exact(self) -> float | None:
         """The share of the exact nearest neighbours that an approximate search found; None where the search is exact."""
-        found = self.facts.get("recall_of_exact")
-        return float(found) if isinstance(found, int | float) else None
+        recall = self.facts.get("recall_of_exact")
+        return float(recall) if isinstance(recall, int | float) else None
 
     def own_score(self, query: str, doc: str) -> float | None:
         """The score that a search engine gave a document; None where it gave none, and for any other system."""
@@ -134,10 +134,10 @@ class SystemRun(Viewed):
 
 def measured_runs(system_runs: Iterable[SystemRun]) -> dict[str, Run]:
     """The rankings of all systems and their repeats by name; an error if a ranking is not stored."""
-    found: dict[str, Run] = {}
+    runs: dict[str, Run] = {}
     for system_run in system_runs:
-        found |= system_run.runs or {system_run.name: system_run.run}
-    return found
+        runs |= system_run.runs or {system_run.name: system_run.run}
+    return runs
 
 
 def _has_model_answers(stage: Mapping[str, Any]) -> bool:
@@ -198,9 +198,9 @@ class DecisionSettings:
     looks: Looks | None = None
     judgements: Completeness | None = None
 
-    def updated(self, **given: Any) -> DecisionSettings:
+    def updated(self, **changes: Any) -> DecisionSettings:
         """The settings with those that are given, which are not None or empty, in place of their own."""
-        return replace(self, **{name: value for name, value in given.items() if value not in (None, {})})
+        return replace(self, **{name: value for name, value in changes.items() if value not in (None, {})})
 
 
 USUAL_BASELINE = "bm25"
@@ -279,8 +279,8 @@ class ExperimentResult(ViewedTables):
 
     def compare(self, **options: Any) -> Comparison:
         """Which system to choose, and which differences are real; the options are those of `rankproof.compare`."""
-        found: Comparison = import_module("rankproof").compare(self, **options)
-        return found
+        comparison: Comparison = import_module("rankproof").compare(self, **options)
+        return comparison
 
     def _frame_columns(self) -> dict[str, Any]:
         """A row (system, query, measure, value) for each value; of answers if only they were measured."""
@@ -292,15 +292,15 @@ class ExperimentResult(ViewedTables):
         return self.result if self.is_judged or self.answers is None else self.answers
 
     def _view(self) -> View:
-        found = self._measured._view()
-        table = found.tables[0]
+        view = self._measured._view()
+        table = view.tables[0]
         times = {run.name: total.p50 for run in self.system_runs if (total := run.time_of("total"))}
         rows = tuple((*row, times.get(str(row[0]))) for row in table.rows)
         timed = replace(table, columns=(*table.columns, Column("ms p50", "number")), rows=rows)
         shown = timed if times else table
-        title = found.title if self.is_judged else f"{pluralise(len(self.queries), 'query', 'queries')} without judgements"
+        title = view.title if self.is_judged else f"{pluralise(len(self.queries), 'query', 'queries')} without judgements"
         timing = (f"ms p50: {timed_queries(self.system_runs)}",) if times else ()
-        return View(f"Results {self.name}: {title}", (shown,), self._decision(), (*timing, *self.notes, *found.notes))
+        return View(f"Results {self.name}: {title}", (shown,), self._decision(), (*timing, *self.notes, *view.notes))
 
     def _decision(self) -> tuple[str, ...]:
         """The decision between the systems in words."""
@@ -313,12 +313,12 @@ class ExperimentResult(ViewedTables):
 
     def system_run(self, name: str) -> SystemRun:
         """The system of that name."""
-        found = {system_run.name: system_run for system_run in self.system_runs}
-        if name not in found:
+        systems = {system_run.name: system_run for system_run in self.system_runs}
+        if name not in systems:
             raise UsageError(
-                f"no system is called {for_message(str(name))}", fix=f"choose from: {', '.join(map(for_message, found))}"
+                f"no system is called {for_message(str(name))}", fix=f"choose from: {', '.join(map(for_message, systems))}"
             )
-        return found[name]
+        return systems[name]
 
     def measured_docs(self, query: str, docs: Sequence[str]) -> list[str]:
         """The documents of a ranking that are measured: all, or with `judged_only` the judged ones of a judged query."""

@@ -88,14 +88,14 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
     for name in names:
         path = os.path.join(folder, *name.split("/"))
         try:
-            found = results_file_sha256(folder, name)
+            digest = results_file_sha256(folder, name)
         except FileNotFoundError:
             raise InputError(
                 "file not found", fix="the results folder is damaged: run the experiment again", source=path
             ) from None
         except OSError as error:
             raise open_error(error, path) from None
-        if found != digests.text(name):
+        if digest != digests.text(name):
             what = "the file was changed after the results were written"
             raise InputError(what, fix="restore the original file, or run the experiment again", source=path)
 
@@ -164,9 +164,9 @@ def read_document(folder: str) -> JsonObject:
     values = JsonObject(plain, path, damaged_fix=DAMAGED_FIX)
     if values.plain.get("format") != RESULTS_FORMAT:
         raise values.error("not a result of rankproof", "specify a folder that `rankproof run` wrote")
-    if (found := values.count("schema")) != (known := format_versions.RESULTS):
-        fix = format_versions.other_version_fix(found, known, "run the experiment again")
-        raise values.error(format_versions.other_version(found, known), fix)
+    if (version := values.count("schema")) != (known := format_versions.RESULTS):
+        fix = format_versions.other_version_fix(version, known, "run the experiment again")
+        raise values.error(format_versions.other_version(version, known), fix)
     return values
 
 
@@ -184,8 +184,8 @@ def _snippet_titles(shown: Sequence[JsonObject]) -> Mapping[str, int]:
 
 
 def _snippet_urls(shown: Sequence[JsonObject]) -> Mapping[str, str]:
-    found = ((record.text("_id"), record.text_or_none("url")) for record in shown)
-    return {doc: url for doc, url in found if url is not None}
+    urls = ((record.text("_id"), record.text_or_none("url")) for record in shown)
+    return {doc: url for doc, url in urls if url is not None}
 
 
 def _read_snippets(folder: str) -> Iterator[JsonObject]:
@@ -302,8 +302,8 @@ def check_dataset(path: str, experiment: str, name: str, fingerprint: Callable[[
         place = _dataset_place(_read_experiment(path))
         if place is not None and place == _dataset_place(experiment):
             return
-    other, found = _dataset_of(path)
-    if found != fingerprint():
+    other, other_fingerprint = _dataset_of(path)
+    if other_fingerprint != fingerprint():
         what = f"{path} has results of the dataset {for_message(other)}, not of this dataset ({for_message(name)})"
         raise UsageError(what, fix="specify another folder, or replace it with --overwrite (overwrite=True in Python)")
 

@@ -53,13 +53,13 @@ class DocumentReader:
 
     def run_files(self) -> list[str]:
         """The run file of each system, checked to be inside the folder."""
-        first = [found for path, one in self._systems() if (found := self._run_document(one, path).file) is not None]
-        further = [self._checked_file(run.file, path) for path, one in self._systems() for run in one.repeat_runs or ()]
+        first = [file for path, system in self._systems() if (file := self._run_document(system, path).file) is not None]
+        further = [self._checked_file(run.file, path) for path, system in self._systems() for run in system.repeat_runs or ()]
         return [*first, *further]
 
     def result(self) -> Result:
         """The values of the systems and their notes."""
-        systems = tuple(self._system_result(one, path) for path, one in self._systems())
+        systems = tuple(self._system_result(system, path) for path, system in self._systems())
         return Result(self._document.judged_ids, systems)
 
     def decision_settings(self) -> DecisionSettings:
@@ -75,7 +75,7 @@ class DocumentReader:
         self, answers: Mapping[str, Answers], replies: Mapping[str, Mapping[str, RecordedReply]]
     ) -> tuple[SystemRun, ...]:
         """The systems, their rankings read from the run files."""
-        systems = ((one.name, self._system_run(one, path)) for path, one in self._systems())
+        systems = ((system.name, self._system_run(system, path)) for path, system in self._systems())
         return tuple(replace(run, answers=answers.get(name), replies=replies.get(name)) for name, run in systems)
 
     def chunk_values(self, result: Result) -> Result | None:
@@ -87,13 +87,13 @@ class DocumentReader:
 
     def answer_values(self, system_runs: Sequence[SystemRun], claims: tuple[ClaimVerdict, ...]) -> Result | None:
         """The measures of answers with the verdicts on claims, None where nothing was measured."""
-        found = self._document.answers
-        if found is None:
+        stored = self._document.answers
+        if stored is None:
             return None
         known = {system_run.name for system_run in system_runs if system_run.answers is not None}
-        systems = self._level("answers.systems", found.systems, known)
+        systems = self._level("answers.systems", stored.systems, known)
         first, further = (tuple(claim for claim in claims if (claim.repeat > 1) is later) for later in (False, True))
-        return Result(found.judged_ids, systems, first, found.calibrations or (), found.noise or (), further)
+        return Result(stored.judged_ids, systems, first, stored.calibrations or (), stored.noise or (), further)
 
     def check_systems(self, system_runs: Sequence[SystemRun], result: Result) -> None:
         """Refuses systems without names of their own, with different measures, or that build on an unknown one."""
@@ -120,17 +120,19 @@ class DocumentReader:
             raise self.error(f"{path} does not have the same systems and measures as the experiment")
         return systems
 
-    def _system_result(self, one: SystemDocument | ValuesDocument, path: str) -> SystemResult:
-        measures = {name: self._measure(measure, name, f"{path}.measures.{name}") for name, measure in one.measures.items()}
-        return SystemResult(one.name, measures, one.notes)
+    def _system_result(self, system: SystemDocument | ValuesDocument, path: str) -> SystemResult:
+        measures = {name: self._measure(measure, name, f"{path}.measures.{name}") for name, measure in system.measures.items()}
+        return SystemResult(system.name, measures, system.notes)
 
-    def _measure(self, one: MeasureDocument, name: str, path: str) -> MeasureResult:
-        if one.value is None and one.per_query:
+    def _measure(self, stored: MeasureDocument, name: str, path: str) -> MeasureResult:
+        if stored.value is None and stored.per_query:
             raise self.error(f"{for_message(path)}.value is not a number")
         measure = self._parsed_measure(name, path)
         # A summary over no query is written as null, and is NaN in memory.
-        value = math.nan if one.value is None else one.value
-        return MeasureResult(measure, value, tuple(one.per_query), read_only(np.fromiter(one.per_query.values(), np.float64)))
+        value = math.nan if stored.value is None else stored.value
+        return MeasureResult(
+            measure, value, tuple(stored.per_query), read_only(np.fromiter(stored.per_query.values(), np.float64))
+        )
 
     def _check_margin(self, margin: float | str) -> None:
         try:
@@ -146,67 +148,67 @@ class DocumentReader:
             fix = f"if it is a function of your own, pass -m MODULE:{bare} with its module; {error.fix}"
             raise self.error(f"{for_message(path)}: {error.what}", fix) from None
 
-    def _system_run(self, one: SystemDocument, path: str) -> SystemRun:
-        timed = TIME_COLUMNS if one.times_ms else ()
+    def _system_run(self, system: SystemDocument, path: str) -> SystemRun:
+        timed = TIME_COLUMNS if system.times_ms else ()
         for part in timed:
-            if part not in one.times_ms:
+            if part not in system.times_ms:
                 raise self.error(f"{path}.times_ms.{part} is missing")
         return SystemRun(
-            name=one.name,
-            kind=one.kind,
-            stage=one.stage,
-            stored_run=self._run(self._run_document(one, path), one.name),
-            repeat_runs=tuple(self._repeat_run(run, one.name) for run in one.repeat_runs or ()),
-            times={part: self._per_query(one.times_ms[part].per_query, f"{path}.times_ms.{part}") for part in timed},
-            index_seconds=one.index.seconds,
-            index_bytes=one.index.bytes,
-            throughput=one.throughput,
-            builds_on=one.builds_on,
-            facts=one.facts,
-            notes=one.remarks,
-            computed=one.computed,
-            from_cache=one.from_cache,
-            reused=one.reused,
+            name=system.name,
+            kind=system.kind,
+            stage=system.stage,
+            stored_run=self._run(self._run_document(system, path), system.name),
+            repeat_runs=tuple(self._repeat_run(run, system.name) for run in system.repeat_runs or ()),
+            times={part: self._per_query(system.times_ms[part].per_query, f"{path}.times_ms.{part}") for part in timed},
+            index_seconds=system.index.seconds,
+            index_bytes=system.index.bytes,
+            throughput=system.throughput,
+            builds_on=system.builds_on,
+            facts=system.facts,
+            notes=system.remarks,
+            computed=system.computed,
+            from_cache=system.from_cache,
+            reused=system.reused,
             counts={
                 name: self._per_query(count.per_query, f"{path}.counts.{name}").astype(np.int64)
-                for name, count in one.counts.items()
+                for name, count in system.counts.items()
             },
-            money=one.money,
+            money=system.money,
         )
 
-    def _per_query(self, found: Sequence[float | None], path: str) -> FloatArray:
+    def _per_query(self, values: Sequence[float | None], path: str) -> FloatArray:
         """The numbers as an array; null is NaN."""
         expected = len(self._document.query_ids)
-        if len(found) != expected:
-            raise self.error(f"{for_message(path)}.per_query has {len(found)} values for {expected} queries")
-        return read_only(np.array(found, dtype=np.float64))
+        if len(values) != expected:
+            raise self.error(f"{for_message(path)}.per_query has {len(values)} values for {expected} queries")
+        return read_only(np.array(values, dtype=np.float64))
 
-    def _repeat_run(self, found: RunDocument, name: str) -> Run:
-        run = self._run(found, name)
+    def _repeat_run(self, stored: RunDocument, name: str) -> Run:
+        run = self._run(stored, name)
         if run is None:
             raise self.error(f"the file of a repeat of {for_message(name)} is missing")
         return run
 
-    def _run(self, found: RunDocument, name: str) -> Run | None:
-        if found.file is None:
+    def _run(self, stored: RunDocument, name: str) -> Run | None:
+        if stored.file is None:
             return None
-        missing, kind = set(found.missing), found.file.split(".")[-2]
-        source = open_folder_source(self._folder, found.file)
-        run = OpenedFile(source, kind, name).run() if found.rows else Run.from_rows([])
-        if len(run.docs) != found.rows:
-            what = f"{len(run.docs)} rows, but {RESULT_FILE} says {found.rows}"
+        missing, kind = set(stored.missing), stored.file.split(".")[-2]
+        source = open_folder_source(self._folder, stored.file)
+        run = OpenedFile(source, kind, name).run() if stored.rows else Run.from_rows([])
+        if len(run.docs) != stored.rows:
+            what = f"{len(run.docs)} rows, but {RESULT_FILE} says {stored.rows}"
             raise InputError(what, fix=DAMAGED_FIX, source=source.name)
         ranked = [query for query in self._document.query_ids if query not in missing]
         return run.beginning_with(ranked).changed(name=name, source=source.name)
 
-    def _run_document(self, one: SystemDocument, path: str) -> RunDocument:
-        if one.run is None:
+    def _run_document(self, system: SystemDocument, path: str) -> RunDocument:
+        if system.run is None:
             raise self.error(f"{path}.run is missing")
-        if one.run.file is None and self._document.judged_ids:
+        if system.run.file is None and self._document.judged_ids:
             raise self.error(f"{path}.run.file is missing, but its rankings were measured")
-        if one.run.file is not None:
-            self._checked_file(one.run.file, path)
-        return one.run
+        if system.run.file is not None:
+            self._checked_file(system.run.file, path)
+        return system.run
 
     def _checked_file(self, file: str | None, path: str) -> str:
         """The file of a run, which lies in the folder."""

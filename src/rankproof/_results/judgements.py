@@ -65,10 +65,10 @@ class JoinedJudgements:
         if not both:
             return None
         table = np.zeros((2, 2))
-        for one, other in both:
-            table[int(one >= rel), int(other >= rel)] += 1
+        for grade, other in both:
+            table[int(grade >= rel), int(other >= rel)] += 1
         kappa = float(kappas(table, (0, 1)))
-        same = sum(one == other for one, other in both) / len(both)
+        same = sum(grade == other for grade, other in both) / len(both)
         return {"pairs": len(both), "same_grade": same, "kappa": None if np.isnan(kappa) else kappa}
 
 
@@ -125,8 +125,8 @@ def _measures(results: ExperimentResult, qrels: Qrels) -> list[Measure]:
     if results.is_judged:
         return [measure.measure for measure in results.result.systems[0].measures.values()]
     named = _settings(results).get("measures")
-    found = [measure for measure in parse_stored_measures(named) if not isinstance(measure, AnswerMeasure)] if named else []
-    chosen = found or default_measures(highest_grade(qrels) or 0)
+    stored = [measure for measure in parse_stored_measures(named) if not isinstance(measure, AnswerMeasure)] if named else []
+    chosen = stored or default_measures(highest_grade(qrels) or 0)
     primary = results.decision_settings.primary
     return list(dict.fromkeys([*chosen, *(parse_stored_measures([primary]) if primary else [])]))
 

@@ -34,7 +34,7 @@ def provenance() -> Mapping[str, Any]:
         "processor": _processor(),
         "cores": os.cpu_count(),
         "engine": engine.NAME,
-        "libraries": {name: found for name in LIBRARIES if (found := installed_version(name))},
+        "libraries": {name: version for name in LIBRARIES if (version := installed_version(name))},
         "git": _git_revision(),
     }
 
@@ -51,7 +51,7 @@ def _processor() -> str:
 def _git_revision() -> str | None:
     """The commit of the working folder, with a + where files differ from it; None outside a repository."""
     try:
-        found = subprocess.run(
+        process = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--abbrev=40", "--exclude=*"],
             capture_output=True,
             text=True,
@@ -60,4 +60,4 @@ def _git_revision() -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return found.stdout.strip() or None if found.returncode == 0 else None
+    return process.stdout.strip() or None if process.returncode == 0 else None

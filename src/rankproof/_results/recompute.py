@@ -34,8 +34,8 @@ def checked_results(
         results = recomputed(stored)
     except UsageError as wrong:
         raise error(wrong.what, fix) from None
-    for path, found, expected in differences(results, document):
-        what = f"{for_message(path)} is {_value_text(found)}, but the files of the folder give {_value_text(expected)}"
+    for path, value, expected in differences(results, document):
+        what = f"{for_message(path)} is {_value_text(value)}, but the files of the folder give {_value_text(expected)}"
         raise error(what, fix)
     return results
 
@@ -94,7 +94,7 @@ def _answer_values(results: ExperimentResult, stored: Result) -> Result:
     if not measures:
         return _with_means(stored)
     document = results.judged_documents
-    found = evaluate_answers(
+    computed = evaluate_answers(
         {system.name: answers[system.name] for system in stored.systems},
         references_from_queries(results.texts),
         results.qrels,
@@ -106,8 +106,8 @@ def _answer_values(results: ExperimentResult, stored: Result) -> Result:
         nuggets=nuggets_from_queries(results.texts),
         known=(*stored.claims, *stored.repeat_claims),
     )
-    systems = tuple(_joined(old, new) for old, new in zip(stored.systems, found.systems, strict=True))
-    return replace(stored, queries=found.queries, systems=systems)
+    systems = tuple(_joined(old, new) for old, new in zip(stored.systems, computed.systems, strict=True))
+    return replace(stored, queries=computed.queries, systems=systems)
 
 
 def _joined(stored: SystemResult, new: SystemResult) -> SystemResult:
@@ -124,9 +124,9 @@ def _with_means(result: Result, weights: Mapping[str, float] | None = None) -> R
     return replace(result, systems=tuple(systems))
 
 
-def _with_mean(one: MeasureResult, weights: Mapping[str, float] | None = None) -> MeasureResult:
-    own = None if weights is None else np.array([weights[query] for query in one.query_ids])
-    return replace(one, value=one.measure.summarise(one.values, own), weights=own)
+def _with_mean(measure: MeasureResult, weights: Mapping[str, float] | None = None) -> MeasureResult:
+    own = None if weights is None else np.array([weights[query] for query in measure.query_ids])
+    return replace(measure, value=measure.measure.summarise(measure.values, own), weights=own)
 
 
 def _differences(stored: Any, expected: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
@@ -137,8 +137,8 @@ def _differences(stored: Any, expected: Any, path: str) -> Iterator[tuple[str, A
             if key != _NOTES:
                 yield from _differences(stored.get(key), expected[key], f"{path}.{key}" if path else key)
     elif isinstance(stored, list) and isinstance(expected, list) and len(stored) == len(expected):
-        for at, (one, other) in enumerate(zip(stored, expected, strict=True)):
-            yield from _differences(one, other, f"{path}[{at}]")
+        for at, (item, other) in enumerate(zip(stored, expected, strict=True)):
+            yield from _differences(item, other, f"{path}[{at}]")
     else:
         yield path, stored, expected
 
@@ -147,5 +147,5 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_close(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+def _is_close(value: float, other: float) -> bool:
+    return math.isclose(value, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)

@@ -21,9 +21,9 @@ def build_snippets(dataset: Dataset, runs: Iterable[Run], replies: Mapping[str, 
         for start, end in zip(run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True):
             wanted.update(dict.fromkeys(run.docs[start : min(end, start + _SNIPPET_DEPTH)]))
     texts = replies or {}
-    found = {doc: _document_snippet(dataset, doc) for doc in wanted if doc in dataset.corpus}
-    found |= {doc: _clipped(" ".join(texts[doc].split())) for doc in wanted if doc in texts and doc not in found}
-    return {doc: found[doc] for doc in sorted(found)}
+    snippets = {doc: _document_snippet(dataset, doc) for doc in wanted if doc in dataset.corpus}
+    snippets |= {doc: _clipped(" ".join(texts[doc].split())) for doc in wanted if doc in texts and doc not in snippets}
+    return {doc: snippets[doc] for doc in sorted(snippets)}
 
 
 def title_lengths(dataset: Dataset, snippets: Mapping[str, str]) -> dict[str, int]:
@@ -34,8 +34,8 @@ def title_lengths(dataset: Dataset, snippets: Mapping[str, str]) -> dict[str, in
 
 def document_urls(dataset: Dataset, docs: Iterable[str]) -> dict[str, str]:
     """The field `url` of the documents that have one."""
-    found = ((doc, dataset.corpus[doc].fields.get("url")) for doc in docs if doc in dataset.corpus)
-    return {doc: url for doc, url in found if isinstance(url, str) and url.strip()}
+    urls = ((doc, dataset.corpus[doc].fields.get("url")) for doc in docs if doc in dataset.corpus)
+    return {doc: url for doc, url in urls if isinstance(url, str) and url.strip()}
 
 
 def _document_snippet(dataset: Dataset, doc: str) -> str:

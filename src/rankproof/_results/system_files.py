@@ -55,21 +55,21 @@ def system_answer_blocks(results: ExperimentResult) -> Iterator[bytes]:
 def read_answers_file(folder: str) -> dict[str, Answers]:
     """The answers of each system."""
     source = open_folder_source(folder, ANSWERS_FILE)
-    found: dict[str, dict[str, Answer]] = {}
+    answers: dict[str, dict[str, Answer]] = {}
     repeats: dict[str, dict[str, list[Answer]]] = {}
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         values = JsonObject(item, source.name, line=line)
         query = values.text("query")
-        own = found.setdefault(values.text("system"), {})
+        own = answers.setdefault(values.text("system"), {})
         further = repeats.setdefault(values.text("system"), {}).setdefault(query, [])
         if query in own and not is_repeat(values.plain, query, len(further) + 2, source.name, line):
             raise values.error(f"query {for_message(query)} is there twice", DAMAGED_FIX)
         state: AnswerState = values.choice("state", get_args(AnswerState))  # type: ignore[assignment]
-        given = None if values.plain.get("given", "") is None else tuple(values.texts("given"))
-        answer = Answer(values.text("answer"), tuple(values.texts("cited")), given, state)
+        passages = None if values.plain.get("given", "") is None else tuple(values.texts("given"))
+        answer = Answer(values.text("answer"), tuple(values.texts("cited")), passages, state)
         if own.setdefault(query, answer) is not answer:
             further.append(answer)
-    return {name: Answers(own, source=source.name, repeats=repeats[name]) for name, own in found.items()}
+    return {name: Answers(own, source=source.name, repeats=repeats[name]) for name, own in answers.items()}
 
 
 def read_claims_file(folder: str, listed: Collection[str]) -> tuple[ClaimVerdict, ...]:
@@ -113,13 +113,13 @@ def read_replies(folder: str, names: Iterable[str], listed: Collection[str]) -> 
 
 
 def _read_replies(source: ByteSource) -> dict[str, RecordedReply]:
-    found: dict[str, RecordedReply] = {}
+    replies: dict[str, RecordedReply] = {}
     known = {field.name for field in fields(RecordedReply)}
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         values = JsonObject(item, source.name, line=line)
         query = values.text("query")
         values.choice("state", get_args(ReplyState))
-        if query in found or set(values.plain) - {"query"} != known:
+        if query in replies or set(values.plain) - {"query"} != known:
             raise values.error(f"query {for_message(query)} is there twice, or its reply has other keys", DAMAGED_FIX)
-        found[query] = RecordedReply.from_json({name: values.plain[name] for name in known})
-    return found
+        replies[query] = RecordedReply.from_json({name: values.plain[name] for name in known})
+    return replies

@@ -71,8 +71,8 @@ def document_text(value: Mapping[str, Any]) -> str:
 def system_gains(results: ExperimentResult, system_run: SystemRun) -> dict[str, float]:
     """The gain over the system that it is compared with in percentage points, for each measure that is a mean from 0 to 1."""
     measures = results.result.systems[0].measures
-    found = {name: results.gain(system_run, name) for name, measure in measures.items() if measure.measure.is_fraction}
-    return {name: 100 * gain for name, gain in found.items() if gain is not None}
+    gains = {name: results.gain(system_run, name) for name, measure in measures.items() if measure.measure.is_fraction}
+    return {name: 100 * gain for name, gain in gains.items() if gain is not None}
 
 
 def _system(
@@ -108,10 +108,10 @@ def _times(system_run: SystemRun) -> dict[str, TimesDocument]:
 
 def _part_times(system_run: SystemRun, part: str) -> TimesDocument:
     per_query = [None if math.isnan(time) else time for time in system_run.times[part].tolist()]
-    found = system_run.time_of(part)
-    if found is None:
+    time_ = system_run.time_of(part)
+    if time_ is None:
         return TimesDocument(0, None, None, None, None, per_query)
-    return TimesDocument(found.queries, found.mean, found.p50, found.p95, found.p99, per_query)
+    return TimesDocument(time_.queries, time_.mean, time_.p50, time_.p95, time_.p99, per_query)
 
 
 def _run(results: ExperimentResult, run: Run | None, file: str | None) -> RunDocument:
@@ -147,10 +147,10 @@ def _measures(system: SystemResult) -> dict[str, MeasureDocument]:
     return {name: _measure(measure) for name, measure in system.measures.items()}
 
 
-def _measure(one: MeasureResult) -> MeasureDocument:
-    value = one.value if one.queries else None
-    bounds = None if one.bounds is None else list(one.bounds)
-    return MeasureDocument(value, one.summary, one.queries, one.per_query, dict(one.counts) or None, bounds)
+def _measure(measure: MeasureResult) -> MeasureDocument:
+    value = measure.value if measure.queries else None
+    bounds = None if measure.bounds is None else list(measure.bounds)
+    return MeasureDocument(value, measure.summary, measure.queries, measure.per_query, dict(measure.counts) or None, bounds)
 
 
 def _indented(value: Any, levels: int, indent: str) -> str:
@@ -158,9 +158,11 @@ def _indented(value: Any, levels: int, indent: str) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     inner = f"{indent} "
     if isinstance(value, dict):
-        parts = [f"{json.dumps(str(key), ensure_ascii=False)}: {_indented(one, levels - 1, inner)}" for key, one in value.items()]
+        parts = [
+            f"{json.dumps(str(key), ensure_ascii=False)}: {_indented(item, levels - 1, inner)}" for key, item in value.items()
+        ]
     elif isinstance(value[0], dict):
-        parts = [_indented(one, levels - 1, inner) for one in value]
+        parts = [_indented(item, levels - 1, inner) for item in value]
     else:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     opening, closing = "{}" if isinstance(value, dict) else "[]"

@@ -73,13 +73,15 @@ class AgreementPage:
         self._log.check_collection(results.fingerprint)
         merged = self._log.merged()
         disputed = _disputed(merged)
-        shown = [one for one in disputed if everything or any(record.assessor == assessor for record in one.individual)]
-        pairs = [self._shown(results, one) for one in shown[:MAX_SHOWN]]
+        shown = [
+            dispute for dispute in disputed if everything or any(record.assessor == assessor for record in dispute.individual)
+        ]
+        pairs = [self._shown(results, judgement) for judgement in shown[:MAX_SHOWN]]
         data = {
             "adjudicate": f"/r/{id}/adjudicate",
             "undo": f"/r/{id}/unadjudicate",
             "assessor": assessor,
-            "pairs": [one.pair for one in shown[:MAX_SHOWN]],
+            "pairs": [dispute.pair for dispute in shown[:MAX_SHOWN]],
         }
         return html_page(
             "agreement.html.j2",
@@ -98,14 +100,14 @@ class AgreementPage:
             longest_note=MAX_NOTE_LENGTH,
         )
 
-    def _shown(self, results: ExperimentResult, one: MergedJudgement) -> DisputedPair:
-        query, doc = one.pair
+    def _shown(self, results: ExperimentResult, judgement: MergedJudgement) -> DisputedPair:
+        query, doc = judgement.pair
         items = list(queue_items(results, self._texts, [(query, doc, "")]))
         text, passage = (items[0].text, items[0].passage) if items else ("", "")
-        judgements = tuple(_shown_judgement(record) for record in one.individual)
-        adjudication = None if one.adjudication is None else _shown_judgement(one.adjudication)
+        judgements = tuple(_shown_judgement(record) for record in judgement.individual)
+        adjudication = None if judgement.adjudication is None else _shown_judgement(judgement.adjudication)
         query, doc, text, passage = map(shown_line, (query, doc, text, passage))
-        return DisputedPair(query, doc, text, passage, judgements, adjudication, one.grade)
+        return DisputedPair(query, doc, text, passage, judgements, adjudication, judgement.grade)
 
     def adjudicate(self, results: ExperimentResult, body: dict[str, Any], assessor: str) -> PageResponse:
         """Saves the grade that counts for a pair."""
@@ -122,22 +124,22 @@ class AgreementPage:
         return self._state(pair)
 
     def _state(self, pair: QueryAndDoc) -> PageResponse:
-        one = next((each for each in self._log.merged() if each.pair == pair), None)
-        if one is None:
+        judgement = next((merged for merged in self._log.merged() if merged.pair == pair), None)
+        if judgement is None:
             raise HttpError(409, "this pair has no grade; reload the page")
-        shown = None if one.adjudication is None else asdict(_shown_judgement(one.adjudication))
-        return json_response(200, {"adjudication": shown, "counts": one.grade})
+        shown = None if judgement.adjudication is None else asdict(_shown_judgement(judgement.adjudication))
+        return json_response(200, {"adjudication": shown, "counts": judgement.grade})
 
 
 def _disputed(merged: Iterable[MergedJudgement]) -> list[MergedJudgement]:
     """The pairs with different grades, then the adjudicated ones; of each, the largest difference first."""
-    found = [one for one in merged if one.is_disputed]
-    return sorted(found, key=lambda one: (one.adjudication is not None, -one.distance, one.pair))
+    disputed = [judgement for judgement in merged if judgement.is_disputed]
+    return sorted(disputed, key=lambda judgement: (judgement.adjudication is not None, -judgement.distance, judgement.pair))
 
 
 def open_disagreements(merged: Iterable[MergedJudgement]) -> str:
     """A sentence on the pairs with different grades that nobody adjudicated; empty if there are none."""
-    count = sum(one.adjudication is None for one in _disputed(merged))
+    count = sum(judgement.adjudication is None for judgement in _disputed(merged))
     if not count:
         return ""
     return f"{pluralise(count, 'pair has', 'pairs have')} different grades that are not adjudicated: their lower median counts."

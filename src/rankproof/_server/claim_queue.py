@@ -30,19 +30,19 @@ class ClaimQueue:
 
 def build_claim_queue(results: ExperimentResult, draw: LabelDraw, most: int = DEFAULT_QUESTIONS) -> ClaimQueue:
     """The claims of at most `most` questions; claims that are added to the results later do not change the order of others."""
-    texts, found, left_out = _texts(results), dict[str, ClaimItem](), 0
+    texts, items_by_id, left_out = _texts(results), dict[str, ClaimItem](), 0
     for verdict in claims_to_label(results.claims):
         item = texts.item(verdict)
         if item is None:
             left_out += 1
         else:
-            found[item.id] = _joined(found.get(item.id), item)
+            items_by_id[item.id] = _joined(items_by_id.get(item.id), item)
     shown: dict[str, list[ClaimItem]] = {question: [] for question in draw.questions[:most]}
-    for id in sorted(found, key=lambda id: hashlib.sha256(f"{draw.seed} {id}".encode()).digest()):
-        if found[id].query in shown:
-            shown[found[id].query].append(found[id])
+    for id in sorted(items_by_id, key=lambda id: hashlib.sha256(f"{draw.seed} {id}".encode()).digest()):
+        if items_by_id[id].query in shown:
+            shown[items_by_id[id].query].append(items_by_id[id])
     items = {item.id: item for items in shown.values() for item in items}
-    return ClaimQueue(_fingerprint(results), draw, items, tuple(map(len, shown.values())), frozenset(found), left_out)
+    return ClaimQueue(_fingerprint(results), draw, items, tuple(map(len, shown.values())), frozenset(items_by_id), left_out)
 
 
 def _fingerprint(results: ExperimentResult) -> str:

@@ -127,7 +127,7 @@ class JudgementHistory(History[LoggedJudgement]):
 
     def written(self) -> Iterator[bytes]:
         """The lines of the file."""
-        return (one.written() for one in self.merged())
+        return (judgement.written() for judgement in self.merged())
 
 
 class _JudgementFormat(LogFormat[LoggedJudgement]):
@@ -155,9 +155,9 @@ def _version(content: bytes) -> int:
 
 def _undone_by_owner(records: Sequence[LoggedJudgement]) -> Iterator[LoggedJudgement]:
     """The records, each undo with the name of the person whose grade it takes back."""
-    given: dict[QueryAndDoc, list[str]] = {}
+    assessors: dict[QueryAndDoc, list[str]] = {}
     for record in records:
-        names = given.setdefault(record.pair, [])
+        names = assessors.setdefault(record.pair, [])
         if record.what == "judged":
             names.append(record.assessor)
         elif record.what == "undone" and names:
@@ -201,13 +201,13 @@ class JudgementLog(LoggedFile[LoggedJudgement]):
     def last(self, assessor: str) -> QueryAndDoc | None:
         """The pair that the person judged last."""
         with self._lock:
-            found = self._history.last_where(lambda record: record.assessor == assessor and not record.is_adjudication)
-        return None if found is None else found.pair
+            last = self._history.last_where(lambda record: record.assessor == assessor and not record.is_adjudication)
+        return None if last is None else last.pair
 
     def grade(self, pair: QueryAndDoc, assessor: str) -> int | None:
         """The grade that the person gave to the pair, None if there is none."""
-        found = self._history.of((*pair, assessor))
-        return None if found is None else found.grade
+        record = self._history.of((*pair, assessor))
+        return None if record is None else record.grade
 
     def merged(self) -> list[MergedJudgement]:
         """Each judged pair with its grades."""
@@ -218,8 +218,8 @@ class JudgementLog(LoggedFile[LoggedJudgement]):
     def judgements(self) -> tuple[Qrels, dict[QueryAndDoc, str]]:
         """The grades so far, merged, and who gave them."""
         merged = self.merged()
-        rows = (Judgement(*one.pair, one.grade) for one in merged)
-        return Qrels(rows, source=os.path.basename(self.path)), {one.pair: one.judged_by for one in merged}
+        rows = (Judgement(*judgement.pair, judgement.grade) for judgement in merged)
+        return Qrels(rows, source=os.path.basename(self.path)), {judgement.pair: judgement.judged_by for judgement in merged}
 
     def judge(self, pair: QueryAndDoc, grade: int, fingerprint: str, assessor: str, note: str = "") -> None:
         """Saves the grade of a person; it is on disk when this returns."""
@@ -230,8 +230,8 @@ class JudgementLog(LoggedFile[LoggedJudgement]):
 
         People differ on the pair, or it has an adjudicated grade: the grades of people may have become the same since.
         """
-        one = next((each for each in self.merged() if each.pair == pair), None)
-        if one is None or not one.is_disputed:
+        dispute = next((judgement for judgement in self.merged() if judgement.pair == pair), None)
+        if dispute is None or not dispute.is_disputed:
             raise UsageError("people do not differ on this pair", fix="reload the page")
         self._save(pair, grade, fingerprint, assessor, checked_note(note), _ADJUDICATIONS[0])
 
@@ -253,15 +253,15 @@ class JudgementLog(LoggedFile[LoggedJudgement]):
     def _undo(self, key: tuple[str, str, str | None], fingerprint: str, assessor: str, none: str, what: JudgementAction) -> None:
         with self._lock:
             self.check_collection(fingerprint)
-            found, before = self._history.of(key), self._history.before(key)
-            if found is None:
+            last, before = self._history.of(key), self._history.before(key)
+            if last is None:
                 raise UsageError(none, fix="reload the page")
             previous = None if before is None else before.grade
-            self._append(LoggedJudgement(what, *key[:2], previous, found.grade, assessor, self._clock()), fingerprint)
+            self._append(LoggedJudgement(what, *key[:2], previous, last.grade, assessor, self._clock()), fingerprint)
 
     def people(self) -> tuple[str, ...]:
         """Who has judged, in the order of their first judgement."""
-        return tuple(dict.fromkeys(record.assessor for one in self.merged() for record in one.individual))
+        return tuple(dict.fromkeys(record.assessor for judgement in self.merged() for record in judgement.individual))
 
     def _earlier_contents(self) -> list[bytes]:
         """The file before the last record, or of version 2: the last grade of each pair."""
@@ -275,11 +275,11 @@ class JudgementLog(LoggedFile[LoggedJudgement]):
 def _last_grades(records: Sequence[LoggedJudgement]) -> bytes:
     pairs: dict[QueryAndDoc, list[LoggedJudgement]] = {}
     for record in records:
-        given = pairs.setdefault(record.pair, [])
+        records_of_pair = pairs.setdefault(record.pair, [])
         if record.is_undo:
-            given.pop()
+            records_of_pair.pop()
         else:
-            given.append(record)
+            records_of_pair.append(record)
     return b"".join(pair[-1].written() for pair in pairs.values() if pair)
 
 
@@ -287,8 +287,8 @@ def raters_of(merged: Iterable[MergedJudgement]) -> list[Rater]:
     """Each person with the grades and notes of the judgements, in the order of their first judgement."""
     grades: dict[str, dict[QueryAndDoc, int]] = {}
     notes: dict[str, dict[QueryAndDoc, str]] = {}
-    for one in merged:
-        for record in one.individual:
+    for judgement in merged:
+        for record in judgement.individual:
             if record.grade is not None:
                 grades.setdefault(record.assessor, {})[record.pair] = record.grade
                 if record.note:
@@ -298,5 +298,5 @@ def raters_of(merged: Iterable[MergedJudgement]) -> list[Rater]:
 
 def adjudicated_grades(merged: Iterable[MergedJudgement]) -> Mapping[QueryAndDoc, int]:
     """The adjudicated grade of each pair that has one."""
-    found = ((one.pair, one.adjudication) for one in merged)
-    return {pair: record.grade for pair, record in found if record is not None and record.grade is not None}
+    adjudications = ((judgement.pair, judgement.adjudication) for judgement in merged)
+    return {pair: record.grade for pair, record in adjudications if record is not None and record.grade is not None}

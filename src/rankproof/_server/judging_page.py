@@ -37,9 +37,9 @@ class JudgingPage:
 
     def required(self, chosen: str | None) -> str:
         """The person at a browser, for a change."""
-        if (found := self.assessor(chosen)) is None:
+        if (assessor := self.assessor(chosen)) is None:
             raise HttpError(409, "choose who you are first; reload the page")
-        return found
+        return assessor
 
     def choice(self, id: str, name: str, chosen: str | None) -> PageResponse:
         """The page on which a browser chooses its person."""
@@ -138,8 +138,8 @@ class JudgingPage:
 
     def _grades_so_far(self, queue: JudgingQueue, assessor: str) -> dict[str, Any]:
         """The person's grades by the index of the pair in the queue."""
-        found = ((at, self.log.grade(pair, assessor)) for at, pair in enumerate(queue.items))
-        return {"grades": {at: grade for at, grade in found if grade is not None}}
+        grades = ((at, self.log.grade(pair, assessor)) for at, pair in enumerate(queue.items))
+        return {"grades": {at: grade for at, grade in grades if grade is not None}}
 
 
 def record_change(change: Callable[[], None]) -> None:

@@ -39,7 +39,7 @@ def most_contested(unjudged_docs: UnjudgedDocuments, measure: Measure, most: int
 
 def _rank_disagreement(unjudged_docs: UnjudgedDocuments, depth: int) -> Mapping[QueryAndDoc, float]:
     """The range of the rank discounts of each pair over the systems; 0 for a system that did not retrieve it."""
-    found: dict[QueryAndDoc, float] = {}
+    disagreement: dict[QueryAndDoc, float] = {}
     for query, unjudged in unjudged_docs.docs.items():
         ranked: dict[str, list[float]] = {}
         for lists in unjudged_docs.lists.values():
@@ -48,8 +48,8 @@ def _rank_disagreement(unjudged_docs: UnjudgedDocuments, depth: int) -> Mapping[
                     ranked.setdefault(doc, []).append(1 / log2(rank + 1))
         for doc, discounts in ranked.items():
             least = min(discounts) if len(discounts) == len(unjudged_docs.lists) > 1 else 0.0
-            found[query, doc] = max(discounts) - least
-    return found
+            disagreement[query, doc] = max(discounts) - least
+    return disagreement
 
 
 MAX_PASSAGE_LENGTH = 10_000
@@ -173,8 +173,8 @@ def build_queue(results: ExperimentResult, texts: DocumentTexts, options: QueueO
     every = find_unjudged(inputs)
     unjudged_docs = most_contested(every, inputs.result.systems[0].measures[measure].measure, MAX_CANDIDATES)
     rows = judge_next(unjudged_docs, measure, MAX_QUEUE_ITEMS, options.order).records()
-    found = list(queue_items(results, texts, [(str(row["query"]), str(row["document"]), str(row["ranks"])) for row in rows]))
-    items = {one.pair: one for one in found}
+    queued = list(queue_items(results, texts, [(str(row["query"]), str(row["document"]), str(row["ranks"])) for row in rows]))
+    items = {item.pair: item for item in queued}
     left_out, highest = len(rows) - len(items), highest_grade(results.qrels)
     return JudgingQueue(measure, results.fingerprint, items, left_out, unjudged_docs is not every, highest, order=options.order)
 

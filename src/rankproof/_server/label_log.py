@@ -145,11 +145,11 @@ class LabelLog(LoggedFile[LoggedLabel]):
     def undo(self, item: ClaimItem, fingerprint: str) -> None:
         """Removes this person's last label of the claim, which restores the previous one or none."""
         with self._lock:
-            found, before = self.label(item.id), self._history.before((self.person, item.id))
-            if found is None:
+            last, before = self.label(item.id), self._history.before((self.person, item.id))
+            if last is None:
                 raise UsageError("this claim has no label", fix="label it first")
             evidence = () if before is None else before.evidence
-            self._append(self._record("undone", item, _label_of(before), found.label, evidence), fingerprint)
+            self._append(self._record("undone", item, _label_of(before), last.label, evidence), fingerprint)
 
     def _record(
         self, what: LabelAction, item: ClaimItem, label: ClaimLabel | None, previous: ClaimLabel | None, evidence: Evidence

@@ -221,8 +221,8 @@ def _record_change(queue: ClaimQueue, log: LabelLog, change: Callable[[], None])
 
 def _labels_so_far(queue: ClaimQueue, log: LabelLog) -> dict[str, Any]:
     """This person's label of each claim of the queue that has one."""
-    found = ((id, log.label(id)) for id in queue.items)
-    return {"labels": {id: record.label for id, record in found if record is not None}}
+    labels = ((id, log.label(id)) for id in queue.items)
+    return {"labels": {id: record.label for id, record in labels if record is not None}}
 
 
 def _item(queue: ClaimQueue, id: object) -> ClaimItem:

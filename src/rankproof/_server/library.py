@@ -141,8 +141,8 @@ class LibraryEntry:
 class ResultsLibrary:
     """The results folders in the given order; new folders are found on each request. `given` has results of run files by path."""
 
-    def __init__(self, paths: Sequence[str], given: Mapping[str, ExperimentResult] | None = None) -> None:
-        self._given = dict(given or {})
+    def __init__(self, paths: Sequence[str], results: Mapping[str, ExperimentResult] | None = None) -> None:
+        self._given = dict(results or {})
         self._paths = [os.path.abspath(path) for path in paths]
         for path, name in zip(self._paths, paths, strict=True):
             if not has_results(path):
@@ -155,9 +155,9 @@ class ResultsLibrary:
 
     def entries(self) -> list[LibraryEntry]:
         """The current folders; an id is never reused for another folder."""
-        found = dict.fromkeys((*self._given, *(folder for path in self._paths for folder in _results_folders(path))))
+        entries = dict.fromkeys((*self._given, *(folder for path in self._paths for folder in _results_folders(path))))
         with self._lock:
-            ids = {path: self._ids.setdefault(path, str(len(self._ids) + 1)) for path in found}
+            ids = {path: self._ids.setdefault(path, str(len(self._ids) + 1)) for path in entries}
         return [LibraryEntry(id, path, path not in self._given) for path, id in ids.items()]
 
     def entry(self, id: str) -> LibraryEntry | None:
@@ -179,7 +179,7 @@ class ResultsLibrary:
 
     def summaries(self) -> list[Summary]:
         """The summaries of all readable folders."""
-        return [found for entry in self.entries() if isinstance(found := self.summary(entry), Summary)]
+        return [summary for entry in self.entries() if isinstance(summary := self.summary(entry), Summary)]
 
     def _summarize(self, entry: LibraryEntry) -> Summary | RankproofError:
         """The summary, or the error; both are cached until the files change."""
@@ -205,10 +205,10 @@ def labels_stamp(entry: LibraryEntry) -> tuple[FileStamp | None, ...]:
 
 def _file_stamp(path: str) -> FileStamp | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _load(entry: LibraryEntry) -> ExperimentResult:
@@ -253,9 +253,9 @@ class LibraryRow:
 
 def library_rows(library: ResultsLibrary) -> list[LibraryRow]:
     """All folders, newest first; unreadable ones come last."""
-    found = [(entry, library.summary(entry)) for entry in library.entries()]
-    data = [summary.data for _, summary in found if isinstance(summary, Summary)]
-    rows = [_library_row(entry, summary, data) for entry, summary in found]
+    summaries = [(entry, library.summary(entry)) for entry in library.entries()]
+    data = [summary.data for _, summary in summaries if isinstance(summary, Summary)]
+    rows = [_library_row(entry, summary, data) for entry, summary in summaries]
     readable = sorted((row for row in rows if row.summary), key=lambda row: row.summary.made if row.summary else "", reverse=True)
     return readable + [row for row in rows if row.summary is None]
 
@@ -270,13 +270,13 @@ def comparable_rows(library: ResultsLibrary, entry: LibraryEntry) -> list[Librar
 
 def _find_comparable(library: ResultsLibrary, entry: LibraryEntry, own: Summary) -> Iterator[LibraryRow]:
     for other in library.entries():
-        found = library.summary(other)
-        if other.id != entry.id and isinstance(found, Summary):
-            yield LibraryRow(other.id, other.label, other.path, found, different_data(own.data, found.data) or "")
+        summary = library.summary(other)
+        if other.id != entry.id and isinstance(summary, Summary):
+            yield LibraryRow(other.id, other.label, other.path, summary, different_data(own.data, summary.data) or "")
 
 
-def _library_row(entry: LibraryEntry, found: Summary | RankproofError, data: list[tuple[str, str]]) -> LibraryRow:
-    if isinstance(found, RankproofError):
-        return LibraryRow(entry.id, entry.label, entry.path, None, str(found))
-    same = sum(different_data(found.data, other) is None for other in data) - 1
-    return LibraryRow(entry.id, entry.label, entry.path, found, comparable=same, is_folder=entry.is_folder)
+def _library_row(entry: LibraryEntry, summary: Summary | RankproofError, data: list[tuple[str, str]]) -> LibraryRow:
+    if isinstance(summary, RankproofError):
+        return LibraryRow(entry.id, entry.label, entry.path, None, str(summary))
+    same = sum(different_data(summary.data, other) is None for other in data) - 1
+    return LibraryRow(entry.id, entry.label, entry.path, summary, comparable=same, is_folder=entry.is_folder)

@@ -152,20 +152,20 @@ def check_assessor(name: str) -> str:
 
 def check_assessors(names: Iterable[str]) -> tuple[str, ...]:
     """Each name as one printable word, once; an error if two differ only in case or white space, as of one person."""
-    given: dict[str, str] = {}
+    first_spellings: dict[str, str] = {}
     for name in map(str.strip, names):
-        if given.setdefault(check_assessor(name).casefold(), name) != name:
-            other = for_message(given[check_assessor(name).casefold()])
+        if first_spellings.setdefault(check_assessor(name).casefold(), name) != name:
+            other = for_message(first_spellings[check_assessor(name).casefold()])
             what = f"--assessor has {other} and {for_message(name)}, which are too alike for two people"
             raise UsageError(what, fix="pass one of them, or names that differ in their letters")
-    return tuple(map(check_assessor, given.values()))
+    return tuple(map(check_assessor, first_spellings.values()))
 
 
 def _parse_lines(content: bytes, source: str) -> Iterator[JsonObject]:
-    for line, each in enumerate(content.split(b"\n")[:-1], start=1):
-        if not each.isascii():
+    for line, raw in enumerate(content.split(b"\n")[:-1], start=1):
+        if not raw.isascii():
             raise InputError("this line is not ASCII", fix="restore the file that serve wrote", source=source, line=line)
-        yield JsonObject(strict_json.parse_strict_json(each.decode(), source=source, line=line), source, line=line)
+        yield JsonObject(strict_json.parse_strict_json(raw.decode(), source=source, line=line), source, line=line)
 
 
 class History(Generic[R]):
@@ -362,10 +362,10 @@ class LoggedFile(Generic[R]):
         """Reads the log and updates the file to match it; raises an error if the file was not written from it."""
         fingerprint, history = self._read()
         wanted = b"".join(history.written())
-        found = _read_bytes(self.path)
-        if (found is None and fingerprint is None) or (found == wanted and fingerprint is not None):
+        written = _read_bytes(self.path)
+        if (written is None and fingerprint is None) or (written == wanted and fingerprint is not None):
             return fingerprint, history
-        if found is not None and (fingerprint is None or found not in self._earlier_contents()):
+        if written is not None and (fingerprint is None or written not in self._earlier_contents()):
             raise UsageError(
                 f"{for_message(self.path)} does not match its log {for_message(self._log.path)}", fix=self._format.new_file_fix
             )
@@ -388,6 +388,6 @@ def _read_bytes(path: str) -> bytes | None:
 
 def _file_identity(path: str) -> tuple[int, int, int] | None:
     with suppress(OSError):
-        found = os.stat(path)
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        status = os.stat(path)
+        return status.st_ino, status.st_size, status.st_mtime_ns
     return None

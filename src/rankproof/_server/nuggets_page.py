@@ -36,7 +36,7 @@ class NuggetLine:
 
     raw: bytes
     plain: dict[str, Any] = field(default_factory=dict)
-    found: QueryNuggets | None = None
+    question: QueryNuggets | None = None
 
     @property
     def version(self) -> str:
@@ -59,13 +59,13 @@ class NuggetsFile:
 
     def lines(self) -> dict[str, NuggetLine]:
         """The nuggets by question, as the file has them now."""
-        return {line.found.query: line for line in self._read() if line.found is not None}
+        return {line.question.query: line for line in self._read() if line.question is not None}
 
     def change(self, query: str, version: str, nuggets: Sequence[dict[str, Any]], *, confirmed: bool) -> None:
         """Replaces the nuggets of a question atomically; they are on disk when this returns."""
         with self._lock:
             lines = self._read()
-            old = next((line for line in lines if line.found is not None and line.found.query == query), None)
+            old = next((line for line in lines if line.question is not None and line.question.query == query), None)
             if old is None or old.version != version:
                 raise UsageError("the nuggets of this question were changed elsewhere", fix="reload the page")
             new = visible_line({**old.plain, "nuggets": list(nuggets), "confirmed": confirmed})
@@ -119,7 +119,7 @@ class NuggetsPage:
             lines = self._file.lines().values()
         except RankproofError as error:
             return NuggetCounts(0, 0, str(error))
-        return NuggetCounts(sum(line.found.confirmed for line in lines if line.found), len(lines))
+        return NuggetCounts(sum(line.question.confirmed for line in lines if line.question), len(lines))
 
     def page(self, entry: LibraryEntry) -> PageResponse:
         """The page with the questions of the file; their texts are those of the results."""
@@ -172,8 +172,8 @@ class _KnownTexts:
 
     def passages(self, query: str) -> list[str]:
         """The beginnings of the passages that the systems were given, those of the first system first."""
-        given = (id for answers in self._answers if query in answers for id in answers[query].given or ())
-        texts = (self._contexts[id] for id in dict.fromkeys(given) if id in self._contexts)
+        passage_ids = (id for answers in self._answers if query in answers for id in answers[query].given or ())
+        texts = (self._contexts[id] for id in dict.fromkeys(passage_ids) if id in self._contexts)
         return [_one_line(clip_text(text, MAX_PASSAGE_LENGTH)) for text in islice(texts, MAX_PASSAGES)]
 
 
@@ -183,29 +183,29 @@ def _one_line(text: str) -> str:
 
 def _shown_question(line: NuggetLine, known: _KnownTexts) -> dict[str, Any]:
     """A question with its nuggets."""
-    assert line.found is not None, "a blank line is no question"
-    query = line.found.query
+    assert line.question is not None, "a blank line is no question"
+    query = line.question.query
     return {
         "query": query,
         "name": escape_invisible(query),
         "question": known.question(query),
         "references": known.references(query),
         "passages": known.passages(query),
-        "nuggets": [[escape_invisible(nugget.text), nugget.importance] for nugget in line.found.nuggets],
-        "confirmed": line.found.confirmed,
+        "nuggets": [[escape_invisible(nugget.text), nugget.importance] for nugget in line.question.nuggets],
+        "confirmed": line.question.confirmed,
         "version": line.version,
     }
 
 
-def _checked_nuggets(given: Any, old: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _checked_nuggets(nuggets: Any, old: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The nuggets of a request; one that was in the file keeps its other fields."""
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+    if not isinstance(nuggets, list) or not all(isinstance(nugget, dict) for nugget in nuggets):
         raise HttpError(400, "nuggets must be a list of objects")
-    return [_checked_nugget(one, old) for one in given]
+    return [_checked_nugget(nugget, old) for nugget in nuggets]
 
 
-def _checked_nugget(given: dict[str, Any], old: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    text, importance, place = given.get("text"), given.get("importance"), given.get("from")
+def _checked_nugget(nugget: dict[str, Any], old: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    text, importance, place = nugget.get("text"), nugget.get("importance"), nugget.get("from")
     if not isinstance(text, str) or not 0 < len(" ".join(text.split())) <= MAX_NUGGET_LENGTH:
         raise HttpError(400, f"a nugget must have 1 to {MAX_NUGGET_LENGTH} characters")
     if importance not in IMPORTANCES:

@@ -45,11 +45,11 @@ class ExperimentPair:
     sections: tuple[Section, ...]
 
 
-def compare_experiments(one: ExperimentResult, other: ExperimentResult, labels: tuple[str, str]) -> ExperimentPair:
+def compare_experiments(before: ExperimentResult, after: ExperimentResult, labels: tuple[str, str]) -> ExperimentPair:
     """Compare all systems of two experiments; raises an error if their data differ."""
-    found = [input_from_results(results) for results in (one, other)]
-    names = _experiment_names(found, labels)
-    both = join_inputs([replace(each, name=name) for each, name in zip(found, names, strict=True)])
+    inputs = [input_from_results(results) for results in (before, after)]
+    names = _experiment_names(inputs, labels)
+    both = join_inputs([replace(experiment, name=name) for experiment, name in zip(inputs, names, strict=True)])
     comparison = compare_inputs(both)
     warnings = comparison_warnings(both.result)
     sections = (
@@ -61,12 +61,12 @@ def compare_experiments(one: ExperimentResult, other: ExperimentResult, labels: 
     return ExperimentPair(names, comparison, sections)
 
 
-def _experiment_names(found: Sequence[AnalysisInput], labels: tuple[str, str]) -> tuple[str, str]:
+def _experiment_names(inputs: Sequence[AnalysisInput], labels: tuple[str, str]) -> tuple[str, str]:
     """The names of the experiments; the names of their folders if equal, else numbered."""
-    one, other = (each.name for each in found)
-    if one != other:
-        return one, other
-    return labels if labels[0] != labels[1] else (f"{one} (1)", f"{other} (2)")
+    first, second = (experiment.name for experiment in inputs)
+    if first != second:
+        return first, second
+    return labels if labels[0] != labels[1] else (f"{first} (1)", f"{second} (2)")
 
 
 _MAX_REPORTS = 4
@@ -122,16 +122,16 @@ class Router:
         """The response to a path; with a body it is a POST request. `assessor` is the name that the browser chose."""
         path = target.partition("?")[0]
         for pattern, views, by_person in self._routes:
-            if found := pattern.fullmatch(path):
+            if match := pattern.fullmatch(path):
                 view = views.get("GET" if body is None else "POST")
                 if view is None:
                     return PageResponse(405, "text/plain", b"", headers={"Allow": ", ".join(views)})
-                return self._call_view(partial(view, chosen=assessor) if by_person else view, found, body)
+                return self._call_view(partial(view, chosen=assessor) if by_person else view, match, body)
         return self._error_page(404, "Page not found", "The list of results links to all pages.")
 
-    def _call_view(self, view: View, found: re.Match[str], body: dict[str, Any] | None) -> PageResponse:
-        named = tuple(found.groupdict().values())
-        entries = [self._library.entry(group) for group in found.groups()[: len(found.groups()) - len(named)]]
+    def _call_view(self, view: View, match: re.Match[str], body: dict[str, Any] | None) -> PageResponse:
+        named = tuple(match.groupdict().values())
+        entries = [self._library.entry(group) for group in match.groups()[: len(match.groups()) - len(named)]]
         if None in entries:
             return self._error_page(404, "Results not found", "The list of results shows all folders.")
         try:
@@ -167,17 +167,17 @@ class Router:
         rows = comparable_rows(self._library, entry)
         return html_page("comparable.html.j2", title=f"Compare {summary.name}", id=entry.id, summary=summary, comparable=rows)
 
-    def _comparison(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
-        return self._cached_pair(one, other, "compare", self._compare)
+    def _comparison(self, first: LibraryEntry, second: LibraryEntry) -> PageResponse:
+        return self._cached_pair(first, second, "compare", self._compare)
 
-    def _changes(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
-        return self._cached_pair(one, other, "changes", self._render_changes)
+    def _changes(self, first: LibraryEntry, second: LibraryEntry) -> PageResponse:
+        return self._cached_pair(first, second, "changes", self._render_changes)
 
-    def _cached_pair(self, one: LibraryEntry, other: LibraryEntry, page: str, make: PairView) -> PageResponse:
+    def _cached_pair(self, first: LibraryEntry, second: LibraryEntry, page: str, make: PairView) -> PageResponse:
         """A page on two different results, the older ones first."""
-        if one.id == other.id:
+        if first.id == second.id:
             return self._error_page(409, "The two results are the same", "Choose two different results folders.")
-        older, newer = sorted((one, other), key=self._made)
+        older, newer = sorted((first, second), key=self._made)
         key = (page, older.id, newer.id, results_stamp(older), results_stamp(newer))
         return self._comparisons.get_or_create(key, lambda: make(older, newer))
 
@@ -185,22 +185,22 @@ class Router:
         """When the experiment was run; empty if that is unknown."""
         return self._readable_summary(entry).made
 
-    def _render_changes(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
+    def _render_changes(self, before: LibraryEntry, after: LibraryEntry) -> PageResponse:
         try:
-            found = compare_before_after(self._library.results(one), self._library.results(other))
+            changes = compare_before_after(self._library.results(before), self._library.results(after))
         except RankproofError as error:
             return self._error_page(409, "These experiments cannot be compared", str(error))
-        links = [("/", "All results"), (f"/r/{one.id}/compare/{other.id}", "Compare")]
-        return PageResponse(200, HTML, render_changes(found, links).encode(errors="backslashreplace"), policy=_REPORT_POLICY)
+        links = [("/", "All results"), (f"/r/{before.id}/compare/{after.id}", "Compare")]
+        return PageResponse(200, HTML, render_changes(changes, links).encode(errors="backslashreplace"), policy=_REPORT_POLICY)
 
-    def _compare(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
-        results = self._library.results(one), self._library.results(other)
+    def _compare(self, before: LibraryEntry, after: LibraryEntry) -> PageResponse:
+        results = self._library.results(before), self._library.results(after)
         try:
-            found = compare_experiments(*results, (one.label, other.label))
+            experiments = compare_experiments(*results, (before.label, after.label))
         except RankproofError as error:
             return self._error_page(409, "These experiments cannot be compared", str(error))
-        pair = [{"id": entry.id, "summary": self._readable_summary(entry), "label": entry.label} for entry in (one, other)]
-        return html_page("comparison.html.j2", title=f"{found.names[0]} and {found.names[1]}", pair=pair, found=found)
+        pair = [{"id": entry.id, "summary": self._readable_summary(entry), "label": entry.label} for entry in (before, after)]
+        return html_page("comparison.html.j2", title=" and ".join(experiments.names), pair=pair, experiments=experiments)
 
     def _nuggets(self, entry: LibraryEntry) -> PageResponse:
         if self._nuggets_page is None:
@@ -213,10 +213,10 @@ class Router:
         return self._nuggets_page.save(entry, body)
 
     def _readable_summary(self, entry: LibraryEntry) -> Summary:
-        found = self._library.summary(entry)
-        if isinstance(found, RankproofError):
-            raise found
-        return found
+        summary = self._library.summary(entry)
+        if isinstance(summary, RankproofError):
+            raise summary
+        return summary
 
     def _error_page(self, status: int, title: str, message: str) -> PageResponse:
         return html_page("error.html.j2", status=status, title=title, message=message)
@@ -233,4 +233,4 @@ def _judging_routes(views: JudgingViews) -> Iterator[Route]:
         "unadjudicate": {"POST": views.undo_adjudication},
         "decision": {"GET": views.decision},
     }
-    return (Route(re.compile(f"/r/{_ID_PATTERN}/{path}"), found, by_person=True) for path, found in paths.items())
+    return (Route(re.compile(f"/r/{_ID_PATTERN}/{path}"), path_views, by_person=True) for path, path_views in paths.items())

@@ -46,18 +46,18 @@ class Auth:
 
     def check_host(self, headers: Message) -> str:
         """The Host header; any other name is rejected, as in DNS rebinding attacks."""
-        found = headers.get_all("Host", [])
-        if len(found) != 1 or found[0] not in self._hosts:
+        hosts = headers.get_all("Host", [])
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
             raise HttpError(421, "this server accepts only requests to its own address")
-        return str(found[0])
+        return str(hosts[0])
 
     def exchange_token(self, target: str) -> PageResponse | None:
         """A redirect that exchanges the token in the address for a cookie; None if there is no token."""
         path, _, query = target.partition("?")
-        given = parse_qs(query, keep_blank_values=True).get("token")
-        if given is None or path != "/":
+        tokens = parse_qs(query, keep_blank_values=True).get("token")
+        if tokens is None or path != "/":
             return None
-        if len(given) != 1 or not _equal_secrets(given[0], self._token):
+        if len(tokens) != 1 or not _equal_secrets(tokens[0], self._token):
             raise HttpError(403, _LOGIN_HINT)
         cookie = f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
         return PageResponse(303, "text/plain", b"", headers={"Location": "/", "Set-Cookie": cookie})
@@ -99,12 +99,12 @@ def security_headers(policy: str) -> Mapping[str, str]:
     }
 
 
-def _equal_secrets(given: str, key: str) -> bool:
-    return hmac.compare_digest(given.encode(errors="replace"), key.encode())
+def _equal_secrets(secret: str, key: str) -> bool:
+    return hmac.compare_digest(secret.encode(errors="replace"), key.encode())
 
 
 def _cookie_values(headers: Message, name: str) -> list[str]:
-    return [value for line in headers.get_all("Cookie", []) for each, value in _parse_cookies(line) if each == name]
+    return [value for line in headers.get_all("Cookie", []) for cookie, value in _parse_cookies(line) if cookie == name]
 
 
 def _parse_cookies(line: str) -> list[tuple[str, str]]:
@@ -127,12 +127,12 @@ def read_json_object(headers: Message, stream: BufferedIOBase) -> dict[str, Any]
 
 
 def _content_length(headers: Message, stream: BufferedIOBase) -> int:
-    given = headers.get_all("Content-Length", [])
-    if "Transfer-Encoding" in headers or len(given) != 1:
+    lengths = headers.get_all("Content-Length", [])
+    if "Transfer-Encoding" in headers or len(lengths) != 1:
         raise HttpError(411, "the body needs one Content-Length")
-    if not (given[0].isascii() and given[0].isdigit() and len(given[0]) <= _DIGITS):
+    if not (lengths[0].isascii() and lengths[0].isdigit() and len(lengths[0]) <= _DIGITS):
         raise HttpError(400, "Content-Length is not a number")
-    length = int(given[0])
+    length = int(lengths[0])
     if length > MAX_BODY_BYTES:
         # A browser that is still sending would not see the answer.
         stream.read(min(length, _MAX_DRAINED_BYTES))
@@ -144,12 +144,12 @@ def _parse_object(content: bytes, length: int) -> dict[str, Any]:
     if len(content) < length:
         raise HttpError(400, "the body ends early")
     try:
-        found = strict_json.parse_strict_json(content.decode(), source="body")
+        value = strict_json.parse_strict_json(content.decode(), source="body")
     except (UnicodeDecodeError, InputError):
         raise HttpError(400, "the body is not valid JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise HttpError(400, "the body is not a JSON object")
-    return found
+    return value
 
 
 _METHODS = ("GET", "POST")
@@ -291,7 +291,7 @@ class Places:
         """Ends the connections whose deadline has passed."""
         now = time.monotonic()
         with self._lock:
-            for connection in [each for each, place in self._places.items() if place.due < now]:
+            for connection in [open_connection for open_connection, place in self._places.items() if place.due < now]:
                 self._end(connection)
 
 

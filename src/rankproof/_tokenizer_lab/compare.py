@@ -71,9 +71,9 @@ def typo_letters(text: str) -> str:
 def _edit_once(seen: list[str], draw: random.Random, letters: str) -> str:
     """The last text after one edit, different from all earlier texts."""
     for _ in range(_MAX_ATTEMPTS):
-        found = draw.choice(_EDITS)(seen[-1], draw, letters)
-        if found.strip() and found not in seen:
-            return found
+        edited = draw.choice(_EDITS)(seen[-1], draw, letters)
+        if edited.strip() and edited not in seen:
+            return edited
     return seen[-1] + draw.choice(letters)
 
 
@@ -119,7 +119,7 @@ def _neighbours(char: str) -> list[str]:
         for at in range(max(code - _NEIGHBOUR_RANGE, 0), min(code + _NEIGHBOUR_RANGE, 0x10FFFF) + 1)
         if not 0xD800 <= at < 0xE000
     )
-    return [one for one in near if unicodedata.category(one) == kind and _script(one) == _script(char)]
+    return [other for other in near if unicodedata.category(other) == kind and _script(other) == _script(char)]
 
 
 def _is_letter(char: str) -> bool:
@@ -138,10 +138,10 @@ def training_queries(metadata: Iterable[Mapping[str, Any]], dataset: str, datase
     """
     digests = [(query, text_digest(record.text)) for queries in datasets for query, record in queries.items()]
     seen: set[str] = set()
-    for one in metadata:
-        if one.get("trained") is False:
+    for model_metadata in metadata:
+        if model_metadata.get("trained") is False:
             continue
-        data = _section(one, "data")
+        data = _section(model_metadata, "data")
         ids, texts = set(_string_list(data, "queries")), set(_string_list(data, "texts"))
         known = {query for query, digest in digests if digest in texts}
         seen |= known
@@ -156,13 +156,13 @@ def _names_dataset(name: object, dataset: str) -> bool:
 
 
 def _section(metadata: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = metadata.get(name)
-    return found if isinstance(found, Mapping) else {}
+    section = metadata.get(name)
+    return section if isinstance(section, Mapping) else {}
 
 
 def _string_list(data: Mapping[str, Any], name: str) -> list[str]:
-    found = data.get(name)
-    return [str(one) for one in found] if isinstance(found, list | tuple) else []
+    values = data.get(name)
+    return [str(value) for value in values] if isinstance(values, list | tuple) else []
 
 
 @dataclass(frozen=True)
@@ -253,9 +253,9 @@ def compare_tokenizers(plan: ComparisonPlan, settings: RunOptions | None = None)
     )
 
 
-def _first_stage(one: CandidateSystem, language: str) -> Stage:
+def _first_stage(system: CandidateSystem, language: str) -> Stage:
     """The stage of the first repeat, which truncates texts as the others do."""
-    return next(iter(one.stages(language).values()))
+    return next(iter(system.stages(language).values()))
 
 
 def _run_condition(
@@ -271,22 +271,24 @@ def _run_condition(
 
 
 def _measured_systems(
-    plan: ComparisonPlan, condition: QueryCondition, found: ExperimentResult, counts: Mapping[str, DocumentCounts]
+    plan: ComparisonPlan, condition: QueryCondition, results: ExperimentResult, counts: Mapping[str, DocumentCounts]
 ) -> Iterator[MeasuredSystem]:
-    texts = [found.texts[query].text for query in found.queries]
-    systems = {system.name: system.measures for system in found.result.systems}
-    for one in plan.systems:
-        system_runs = [found.system_run(name) for name in one.repeats]
-        each = [systems[name] for name in one.repeats]
-        assert all(values.query_ids == found.queries for repeat in each for values in repeat.values()), "one order of queries"
+    texts = [results.texts[query].text for query in results.queries]
+    systems = {evaluated.name: evaluated.measures for evaluated in results.result.systems}
+    for system in plan.systems:
+        system_runs = [results.system_run(name) for name in system.repeats]
+        repeats = [systems[name] for name in system.repeats]
+        assert all(values.query_ids == results.queries for repeat in repeats for values in repeat.values()), (
+            "one order of queries"
+        )
         yield MeasuredSystem(
-            system=one.name,
-            family=one.family,
+            system=system.name,
+            family=system.family,
             condition=condition,
-            queries=found.queries,
-            values={name: np.stack([repeat[name].values for repeat in each]) for name in each[0]},
+            queries=results.queries,
+            values={name: np.stack([repeat[name].values for repeat in repeats]) for name in repeats[0]},
             times={part: np.stack([system_run.times[part] for system_run in system_runs]) for part in TIME_PARTS},
-            counts=counts[one.name].with_queries(texts, _model_facts(system_runs[0])),
+            counts=counts[system.name].with_queries(texts, _model_facts(system_runs[0])),
             index_bytes=round(float(np.mean([system_run.index_bytes for system_run in system_runs]))),
             encode_ms=_encode_ms(system_runs),
             training=training_kind(system_runs[0].facts),
@@ -305,10 +307,12 @@ def _encode_ms(system_runs: Sequence[SystemRun]) -> float | None:
     """The mean milliseconds to encode a document; None for a system without an encoder."""
     times = [system_run.facts.get("encoding_seconds") for system_run in system_runs]
     counts = [system_run.facts.get("passages") for system_run in system_runs]
-    each = [1000 * float(seconds) / count for seconds, count in zip(times, counts, strict=True) if seconds is not None and count]
-    return float(np.mean(each)) if each else None
+    milliseconds = [
+        1000 * float(seconds) / count for seconds, count in zip(times, counts, strict=True) if seconds is not None and count
+    ]
+    return float(np.mean(milliseconds)) if milliseconds else None
 
 
-def _chance_value(found: ExperimentResult, measure: str) -> float | None:
-    chance = chance_values(input_from_results(found), parse_measure(measure), found.queries)
+def _chance_value(results: ExperimentResult, measure: str) -> float | None:
+    chance = chance_values(input_from_results(results), parse_measure(measure), results.queries)
     return None if chance is None else chance.value

@@ -16,8 +16,7 @@ from rankproof._io.escape import escape_csv, escape_json
 from rankproof._io.files import check_replaceable, replace_folder, write_blocks
 from rankproof._io.open import StrPath, path_text
 from rankproof._results.csv_files import csv_number, csv_table
-from rankproof._tokenizer_lab.comparison import Difference, TokenizerComparison
-from rankproof._tokenizer_lab.conclusion import conclusions
+from rankproof._tokenizer_lab.comparison import Difference, TokenizerComparison, conclusions
 from rankproof._tokenizer_lab.measured import TIME_PARTS, MeasuredSystem, QueryCondition, column_name, system_notes
 from rankproof._tokenizer_lab.token_counts import TokenLengths
 from rankproof.errors import UsageError, for_message
@@ -90,11 +89,11 @@ def _spread(values: FloatArray) -> tuple[float, float, float]:
 
 def _change_cells(comparison: TokenizerComparison, entry: MeasuredSystem) -> tuple[float | None, ...]:
     """The change of the main measure by typos; empty without typos or without a run without typos."""
-    found = comparison.change(entry)
-    if found is None:
+    change = comparison.change(entry)
+    if change is None:
         return (None,) * len(_CHANGE_COLUMNS)
-    ends = (None, None) if found.interval is None else (100 * found.interval[0], 100 * found.interval[1])
-    return (100 * found.mean, *ends, comparison.relative_change(entry))
+    ends = (None, None) if change.interval is None else (100 * change.interval[0], 100 * change.interval[1])
+    return (100 * change.mean, *ends, comparison.relative_change(entry))
 
 
 def _query_rows(comparison: TokenizerComparison, entry: MeasuredSystem) -> Iterator[list[str]]:
@@ -167,8 +166,8 @@ def _entry_json(comparison: TokenizerComparison, entry: MeasuredSystem) -> dict[
     }
 
 
-def _difference_json(one: Difference) -> dict[str, Any]:
-    return {**asdict(one), "reliable": one.is_reliable}
+def _difference_json(pair: Difference) -> dict[str, Any]:
+    return {**asdict(pair), "reliable": pair.is_reliable}
 
 
 JSON_FILE, CSV_FILE, QUERIES_FILE, CONCLUSION_FILE = "comparison.json", "comparison.csv", "queries.csv", "conclusion.md"

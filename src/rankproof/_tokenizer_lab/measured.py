@@ -120,8 +120,8 @@ class MeasuredSystem:
     @cached_property
     def _intervals(self) -> dict[str, Interval | None]:
         ranges = {name: parse_measure(name).range for name in self.values}
-        found = {name: mean_interval(self.per_query(name), within=within) for name, within in ranges.items()}
-        return {name: self._widened(name, found[name], within) for name, within in ranges.items()}
+        intervals = {name: mean_interval(self.per_query(name), within=within) for name, within in ranges.items()}
+        return {name: self._widened(name, intervals[name], within) for name, within in ranges.items()}
 
     def _widened(self, measure: str, interval: Interval | None, within: Interval) -> Interval | None:
         """The interval widened by the variance of the repeats, within the range of the measure."""
@@ -140,8 +140,8 @@ class MeasuredSystem:
     @cached_property
     def is_timed(self) -> NDArray[np.bool_]:
         """Whether each query was timed."""
-        found: NDArray[np.bool_] = ~np.isnan(self.times["total"][0])
-        return found
+        timed: NDArray[np.bool_] = ~np.isnan(self.times["total"][0])
+        return timed
 
     @property
     def timed(self) -> int:
@@ -161,8 +161,8 @@ class MeasuredSystem:
 
 def column_means(rows: FloatArray) -> FloatArray:
     """The mean over the rows; a single row is returned unchanged."""
-    found: FloatArray = rows[0] if len(rows) == 1 else rows.mean(axis=0)
-    return found
+    means: FloatArray = rows[0] if len(rows) == 1 else rows.mean(axis=0)
+    return means
 
 
 DEFAULT_MEASURES = ("nDCG@10", "R@10", "RR", "R@1", "R@5", "P@1", "P@5", "P@10", "Success@10")
@@ -180,13 +180,13 @@ COLUMN_NAMES = {
 
 def requested_measures(names: Sequence[str] | None) -> list[str]:
     """The requested measures, the first of which is the main one, then those that every comparison has."""
-    found = dict.fromkeys(str(measure) for measure in parse_measures([*(names or DEFAULT_MEASURES), *COLUMN_NAMES]))
-    first = parse_measures([next(iter(found))])[0]
+    measures = dict.fromkeys(str(measure) for measure in parse_measures([*(names or DEFAULT_MEASURES), *COLUMN_NAMES]))
+    first = parse_measures([next(iter(measures))])[0]
     if not first.is_fraction or first.higher_is_better is False:
         raise UsageError(f"{first} cannot be the main measure", fix="put a mean between 0 and 1 first, such as nDCG@10")
-    if other := [name for name in found if parse_measures([name])[0].summary != "mean"]:
+    if other := [name for name in measures if parse_measures([name])[0].summary != "mean"]:
         raise UsageError(f"{other[0]} is not a mean over queries", fix="remove it")
-    return list(found)
+    return list(measures)
 
 
 def column_name(measure: str) -> str:
@@ -222,7 +222,7 @@ def system_notes(entries: Sequence[MeasuredSystem], measure: str, chance: float 
         if is_near_chance(entry, measure, chance):
             value = f"{measure} {entry.mean(measure):.4f}"
             yield f"{entry.system}: {value} is not significantly above a random ranking ({chance:.4f})"
-        yield from (f"{entry.system}: {each}" for each in entry.notes)
+        yield from (f"{entry.system}: {system_note}" for system_note in entry.notes)
 
 
 def is_near_chance(entry: MeasuredSystem, measure: str, chance: float | None) -> bool:

@@ -38,10 +38,10 @@ def draw_tokenizer_charts(comparison: TokenizerComparison, settings: PlotSetting
 
 def tokenizer_charts(comparison: TokenizerComparison, settings: PlotSettings) -> list[Chart]:
     """All charts with content."""
-    found: list[DrawChart] = [quality, latency, pareto]
-    found += [typos] if len(comparison.edits) > 1 else []
-    found += [languages] if len(comparison.languages) > 1 else []
-    return [draw(comparison, settings) for draw in found]
+    drawings: list[DrawChart] = [quality, latency, pareto]
+    drawings += [typos] if len(comparison.edits) > 1 else []
+    drawings += [languages] if len(comparison.languages) > 1 else []
+    return [draw(comparison, settings) for draw in drawings]
 
 
 def quality(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
@@ -115,12 +115,12 @@ def typos(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
 
 
 def _curve(comparison: TokenizerComparison, system: str, at: int) -> Curve:
-    found = [comparison.entry(system, QueryCondition(comparison.base_condition.language, edits)) for edits in comparison.edits]
+    entries = [comparison.entry(system, QueryCondition(comparison.base_condition.language, edits)) for edits in comparison.edits]
     shift = _APART * (at - (len(comparison.systems) - 1) / 2)
-    means = [entry.mean(comparison.main) for entry in found]
-    spans = [entry.interval(comparison.main) for entry in found]
+    means = [entry.mean(comparison.main) for entry in entries]
+    spans = [entry.interval(comparison.main) for entry in entries]
     xs = [edits + shift for edits in comparison.edits]
-    return Curve(system, xs, means, means[-1], range(len(means)), spans, doubtful=not is_conclusive(found[0]))
+    return Curve(system, xs, means, means[-1], range(len(means)), spans, doubtful=not is_conclusive(entries[0]))
 
 
 def languages(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
@@ -129,8 +129,8 @@ def languages(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
     title = f"{full_name(parse_measure(measure))}, by language"
     entries = comparison.at_condition(comparison.base_condition)
     how = "; ".join(("queries and documents of the same language", *_hatching(entries)))
-    each = [comparison.at_condition(QueryCondition(name, edits)) for name in comparison.languages]
-    cells = np.array([[entry.mean(measure) for entry in row] for row in each])
+    by_language = [comparison.at_condition(QueryCondition(name, edits)) for name in comparison.languages]
+    cells = np.array([[entry.mean(measure) for entry in row] for row in by_language])
     rows = [*comparison.languages, "all languages"]
     heat = Heatmap(rows, comparison.systems, np.vstack([cells, cells.mean(axis=0)]).tolist())
     return heatmap_chart(settings.medium, "languages", title, [_where(comparison, condition=False), how], measure, heat)

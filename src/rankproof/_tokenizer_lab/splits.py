@@ -20,8 +20,8 @@ from rankproof.errors import UsageError, for_message
 
 def relevant_documents(qrels: Qrels) -> dict[str, frozenset[str]]:
     """The documents with a grade of at least 1, for each query that has any."""
-    found = {query: frozenset(doc for doc, grade in docs.items() if grade >= 1) for query, docs in qrels.items()}
-    return {query: docs for query, docs in sorted(found.items()) if docs}
+    relevant = {query: frozenset(doc for doc, grade in docs.items() if grade >= 1) for query, docs in qrels.items()}
+    return {query: docs for query, docs in sorted(relevant.items()) if docs}
 
 
 def training_split(relevant: Mapping[str, frozenset[str]], share: float, seed: int) -> dict[str, frozenset[str]]:
@@ -95,8 +95,8 @@ def _text_digests(folder: str, ids: frozenset[str]) -> Iterator[str]:
     for place in (folder, os.path.join(folder, "i18n")):
         for name in sorted(os.listdir(place)) if os.path.isdir(place) else ():
             if name.startswith("queries.") and ".jsonl" in name:
-                found = read_queries(open_source(os.path.join(place, name)))
-                yield from (text_digest(record.text) for query, record in found.items() if query in ids)
+                queries = read_queries(open_source(os.path.join(place, name)))
+                yield from (text_digest(record.text) for query, record in queries.items() if query in ids)
 
 
 OWN_LANGUAGE = "own"

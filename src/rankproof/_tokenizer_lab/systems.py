@@ -79,13 +79,13 @@ def trained_system(
     name: str, folders: Mapping[str, str], store: Store, device: str = "cpu", prompts: Prompts | None = None
 ) -> CandidateSystem:
     """The trained encoders of one tokenizer, by the folder of each; their own prompts by default."""
-    models = {one: TrainedEncoder(at, device) for one, at in folders.items()}
+    models = {label: TrainedEncoder(at, device) for label, at in folders.items()}
     return CandidateSystem(
         name,
         "trained",
         {
-            one: _dense_stage(model, store, model.checkpoint().prompts if prompts is None else prompts)
-            for one, model in models.items()
+            label: _dense_stage(model, store, model.checkpoint().prompts if prompts is None else prompts)
+            for label, model in models.items()
         },
         _checkpoint_metadata(*models.values()),
     )
@@ -93,16 +93,16 @@ def trained_system(
 
 def unique_names(systems: Iterable[CandidateSystem]) -> list[CandidateSystem]:
     """The systems with unique names: repeated names get a number."""
-    found: list[CandidateSystem] = []
+    named: list[CandidateSystem] = []
     for system in systems:
-        taken = {other.name for other in found} | {repeat for other in found for repeat in other.repeats}
-        number = next(at for at in range(1, len(found) + 2) if _numbered_name(system.name, at) not in taken)
-        found.append(
+        taken = {other.name for other in named} | {repeat for other in named for repeat in other.repeats}
+        number = next(at for at in range(1, len(named) + 2) if _numbered_name(system.name, at) not in taken)
+        named.append(
             system
             if number == 1 and not taken & set(system.repeats)
             else _with_name(system, _numbered_name(system.name, max(number, 2)))
         )
-    return found
+    return named
 
 
 def check_any_system(systems: Sequence[CandidateSystem]) -> None:
@@ -113,8 +113,8 @@ def check_any_system(systems: Sequence[CandidateSystem]) -> None:
 
 def stemmer_name(language: str) -> str | None:
     """The stemmer of a language, English for the dataset itself; None if there is none."""
-    found = "english" if language == OWN_LANGUAGE else _STEMMERS.get(language)
-    return found if found in STEMMERS else None
+    stemmer = "english" if language == OWN_LANGUAGE else _STEMMERS.get(language)
+    return stemmer if stemmer in STEMMERS else None
 
 
 def missing_stemmer_notes(systems: Iterable[CandidateSystem], languages: Iterable[str]) -> list[str]:
@@ -124,13 +124,15 @@ def missing_stemmer_notes(systems: Iterable[CandidateSystem], languages: Iterabl
     return [f"{name}: no stemmer for {', '.join(without)}: words are not stemmed there" for name in stems]
 
 
-def _uses_stems(one: CandidateSystem, language: str) -> bool:
-    return any(isinstance(stage, BM25) and stage.tokens == WORDS and stage.stemming for stage in one.stages(language).values())
+def _uses_stems(system: CandidateSystem, language: str) -> bool:
+    return any(isinstance(stage, BM25) and stage.tokens == WORDS and stage.stemming for stage in system.stages(language).values())
 
 
-def _with_name(one: CandidateSystem, name: str) -> CandidateSystem:
-    labels = {f"{name} #{at}" if len(one.repeats) > 1 else name: make for at, make in enumerate(one.repeats.values(), start=1)}
-    return replace(one, name=name, repeats=labels)
+def _with_name(system: CandidateSystem, name: str) -> CandidateSystem:
+    labels = {
+        f"{name} #{at}" if len(system.repeats) > 1 else name: make for at, make in enumerate(system.repeats.values(), start=1)
+    }
+    return replace(system, name=name, repeats=labels)
 
 
 def _numbered_name(name: str, at: int) -> str:
@@ -139,12 +141,12 @@ def _numbered_name(name: str, at: int) -> str:
 
 def _checkpoint_metadata(*models: TrainedEncoder) -> tuple[Mapping[str, Any], ...]:
     """The metadata of each checkpoint; raises an error for damaged weights before any search."""
-    found = []
+    metadata = []
     for model in models:
         opened = model.checkpoint()
         opened.check_weights()
-        found.append(opened.metadata)
-    return tuple(found)
+        metadata.append(opened.metadata)
+    return tuple(metadata)
 
 
 def _dense_stage(model: EncoderModel, store: Store, prompts: Prompts = _NO_PROMPTS) -> Callable[[str], Stage]:
@@ -205,11 +207,11 @@ def find_trained_systems(folder: str, store: Store, device: str = "cpu", prompts
 
 def _used_prompts(name: str, trained: Mapping[str, Prompts], use: PromptUse) -> dict[str, Prompts]:
     """The prompts that the checkpoints are used with, by the name of the system: their own first."""
-    found = {name: trained[name]}
+    used = {name: trained[name]}
     if use == "all":
-        others = {f"{name}, no prompts": _NO_PROMPTS, **{f"{name}, prompts of {one}": own for one, own in trained.items()}}
-        found |= {label: other for label, other in others.items() if other != trained[name]}
-    return {label: one for at, (label, one) in enumerate(found.items()) if one not in list(found.values())[:at]}
+        others = {f"{name}, no prompts": _NO_PROMPTS, **{f"{name}, prompts of {other}": own for other, own in trained.items()}}
+        used |= {label: other for label, other in others.items() if other != trained[name]}
+    return {label: pair for at, (label, pair) in enumerate(used.items()) if pair not in list(used.values())[:at]}
 
 
 def _is_hidden(path: Path, top: Path) -> bool:
@@ -217,9 +219,9 @@ def _is_hidden(path: Path, top: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(top).parts)
 
 
-def _sort_key(found: tuple[Path, Checkpoint]) -> tuple[Path, int, int, Path]:
+def _sort_key(placed: tuple[Path, Checkpoint]) -> tuple[Path, int, int, Path]:
     """Sorts by folder, then from finer to coarser tokens."""
-    place, opened = found
+    place, opened = placed
     kind = parse_tokenizer_kind(opened.shape.kind)
     return place.parent, get_args(TokenizerFamily).index(kind.family), kind.size, place
 
@@ -230,10 +232,10 @@ def _system_label(top: Path, place: Path, opened: Checkpoint) -> str:
     return opened.shape.kind if between == "." else f"{between}/{opened.shape.kind}"
 
 
-def _seed_labels(name: str, each: Mapping[Path, Checkpoint]) -> dict[str, str]:
-    if len(each) == 1:
-        return {name: os.fspath(next(iter(each)))}
-    return {f"{name} #{opened.metadata.get('seed')}": os.fspath(place) for place, opened in each.items()}
+def _seed_labels(name: str, group: Mapping[Path, Checkpoint]) -> dict[str, str]:
+    if len(group) == 1:
+        return {name: os.fspath(next(iter(group)))}
+    return {f"{name} #{opened.metadata.get('seed')}": os.fspath(place) for place, opened in group.items()}
 
 
 def _check_same_settings(name: str, repeats: Mapping[Path, Checkpoint]) -> None:
@@ -263,9 +265,9 @@ def _inequality_notes(groups: Mapping[str, Mapping[Path, Checkpoint]]) -> Iterat
     kinds = {next(iter(group.values())).shape.kind for group in groups.values()}
     compared = "tokenizer" if len(kinds) > 1 else "prompts" if len(prompts) > 1 else None
     for unequal, words in (
-        (len({repr(one["training_config"]) for one in shared}) > 1, "with different configs"),
+        (len({repr(metadata["training_config"]) for metadata in shared}) > 1, "with different configs"),
         (len(prompts) > 1 and compared != "prompts", "with different prompts"),
-        (len({repr(one["data"]) for one in shared}) > 1, "on different data"),
+        (len({repr(metadata["data"]) for metadata in shared}) > 1, "on different data"),
     ):
         if unequal:
             alone = "" if compared is None else f": their differences are not due to the {compared} alone"

@@ -9,8 +9,7 @@ import numpy as np
 
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise, query_range
-from rankproof._tokenizer_lab.comparison import TokenizerComparison, is_trained_once
-from rankproof._tokenizer_lab.conclusion import conclusions
+from rankproof._tokenizer_lab.comparison import TokenizerComparison, conclusions, is_trained_once
 from rankproof._tokenizer_lab.measured import SLOW_MS, MeasuredSystem, QueryCondition, system_notes
 from rankproof._tokenizer_lab.token_counts import TokenLengths
 
@@ -86,8 +85,8 @@ _BYTES_4_NOTE = (
 
 def tokens_table(comparison: TokenizerComparison) -> Table:
     """The token counts of each system."""
-    found = _table("tokens", "Tokens", comparison, _TOKEN_COLUMNS)
-    return replace(found, sentences=(_BYTES_4_NOTE,)) if set(comparison.systems) >= _SAME_NAMES else found
+    table = _table("tokens", "Tokens", comparison, _TOKEN_COLUMNS)
+    return replace(table, sentences=(_BYTES_4_NOTE,)) if set(comparison.systems) >= _SAME_NAMES else table
 
 
 def time_table(comparison: TokenizerComparison) -> Table:
@@ -196,9 +195,9 @@ def _pairs_table(comparison: TokenizerComparison) -> Table:
             "p Holm is at most 0.05; two or more repeats each, and all pairs of them have the same sign",
         ),
     )
-    found = comparison.pairs(comparison.base_condition)
+    pairs = comparison.pairs(comparison.base_condition)
     rows: tuple[tuple[CellValue, ...], ...] = tuple(
-        (one.one, one.other, one.mean, one.interval, one.p, one.p_adjusted, one.is_reliable) for one in found
+        (pair.one, pair.other, pair.mean, pair.interval, pair.p, pair.p_adjusted, pair.is_reliable) for pair in pairs
     )
-    about = f"{pluralise(len(found), 'pair')}; p corrected by Holm, intervals not corrected"
+    about = f"{pluralise(len(pairs), 'pair')}; p corrected by Holm, intervals not corrected"
     return Table("pairs", f"Differences in {comparison.main}", columns, rows, (about,))

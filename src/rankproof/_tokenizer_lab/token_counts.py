@@ -209,16 +209,16 @@ def _counts(count: Callable[[Sequence[str]], IntArray | None], texts: Iterable[s
     """The counts of the texts, some texts at a time; None if they are unknown."""
     every, counts = iter(texts), [np.zeros(0, np.int64)]
     while part := list(islice(every, _COUNTED_TEXTS)):
-        if (found := count(part)) is None:
+        if (counted := count(part)) is None:
             return None
-        counts.append(found)
+        counts.append(counted)
     return np.concatenate(counts)
 
 
-def _summarize_lengths(found: IntArray | None) -> TokenLengths | None:
-    if found is None or not len(found):
+def _summarize_lengths(lengths: IntArray | None) -> TokenLengths | None:
+    if lengths is None or not len(lengths):
         return None
-    return TokenLengths(float(found.mean()), float(np.percentile(found, 95)))
+    return TokenLengths(float(lengths.mean()), float(np.percentile(lengths, 95)))
 
 
 def _count(value: object) -> int | None:

@@ -44,8 +44,8 @@ def plan_steps(
     query_flops, document_flops = _flops_per_row(shape, queries), _flops_per_row(shape, documents)
 
     def cost(batch: Batch) -> float:
-        found = query_flops[batch.pairs].sum() + document_flops[batch.positives].sum() + document_flops[batch.negatives].sum()
-        return _PASSES_PER_STEP * float(found)
+        flops = query_flops[batch.pairs].sum() + document_flops[batch.positives].sum() + document_flops[batch.negatives].sum()
+        return _PASSES_PER_STEP * float(flops)
 
     return _steps_within(islice(batches, config.steps), cost, math.inf if config.flops is None else config.flops)
 
@@ -102,12 +102,12 @@ def train_loop(
     losses: Losses = []
     start = time.perf_counter()
     for first, last in _step_blocks(len(steps)):
-        found = []
+        block_losses = []
         for at, rows in zip(range(first, last), device_data.blocks(steps[first:last]), strict=True):
             for group in optimizer.param_groups:
                 group["lr"] = config.learning_rate * learning_rate_factor(at, len(steps), config.warmup)
-            found.append(_training_step(net, optimizer, device_data.step(steps[at], rows), config))
-        losses.append((last, _mean_loss(found, last)))
+            block_losses.append(_training_step(net, optimizer, device_data.step(steps[at], rows), config))
+        losses.append((last, _mean_loss(block_losses, last)))
         progress(last, len(steps), losses[-1][1], last * config.batch / (time.perf_counter() - start))
     net.eval()
     return losses
@@ -151,11 +151,11 @@ def _step_blocks(steps: int) -> Iterator[tuple[int, int]]:
     return ((first, last) for first, last in pairwise(edges) if first < last)
 
 
-def _mean_loss(found: list[Any], step: int) -> float:
+def _mean_loss(losses: list[Any], step: int) -> float:
     with extra("torch"):
         import torch
 
-    loss = float(torch.stack(found).mean())
+    loss = float(torch.stack(losses).mean())
     if not math.isfinite(loss):
         raise ExternalError(f"the loss is {loss} at step {step}; lower --learning-rate")
     return loss
@@ -267,7 +267,9 @@ def train_series(
 ) -> dict[SeedRun, Checkpoint]:
     """Train the missing checkpoints; returns all in the given order. Errors of all tokenizers come before any training."""
     done = {
-        repeat: found for repeat in repeats if (found := _finished_checkpoint(folder, repeat, training_data, config)) is not None
+        repeat: checkpoint
+        for repeat in repeats
+        if (checkpoint := _finished_checkpoint(folder, repeat, training_data, config)) is not None
     }
     waiting = [repeat for repeat in repeats if repeat not in done]
     tokenized = {kind: tokenize_data(training_data, kind, config) for kind in dict.fromkeys(repeat.kind for repeat in waiting)}
@@ -289,13 +291,13 @@ def _finished_checkpoint(folder: str, repeat: SeedRun, training_data: TrainingDa
         return None
     checkpoint = open_checkpoint(path)
     metadata, data = checkpoint.metadata, checkpoint.metadata.get("data")
-    found = (
+    trained = (
         metadata.get("training_config"),
         metadata.get("seed"),
         data.get("digest") if isinstance(data, dict) else None,
         checkpoint.shape.kind,
     )
-    if found != (config.describe(), repeat.seed, training_data.digest, repeat.kind):
+    if trained != (config.describe(), repeat.seed, training_data.digest, repeat.kind):
         raise UsageError(
             f"{path} was trained with another config or on other data", fix="choose another folder, or remove this one"
         )

@@ -1,16 +1,18 @@
-"""Training pairs from judged queries and document crops, with hard negatives."""
+"""Training pairs from judged queries and document crops, with hard negatives, and the file that keeps them."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice
-from json import dumps
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +21,10 @@ from rankproof._data.arrays import IntArray
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Query
 from rankproof._data.text import unspaced_pattern
+from rankproof._io.files import write_blocks
+from rankproof._io.open import open_source, read_all_bytes
 from rankproof._tokenizer_lab.splits import OtherSplitQueries, relevant_documents, training_split
-from rankproof.errors import UsageError
+from rankproof.errors import InputError, UsageError
 from rankproof.models._trained.shape import SIZE_LIMITS
 from rankproof.stages._bm25 import BM25
 from rankproof.stages._fields import DEFAULT_FIELDS, passage_texts
@@ -80,12 +84,12 @@ def crop_text(text: str, count: int, name: str) -> list[str]:
     starts, ends, sizes = _crop_bounds(text)
     if len(starts) < sizes[0]:
         return []
-    found: dict[str, None] = {}
+    crops: dict[str, None] = {}
     for _ in range(count):
         size = random.randint(sizes[0], min(sizes[1], len(starts)))
         first = random.randint(0, len(starts) - size)
-        found[text[starts[first] : ends[first + size - 1]].strip()] = None
-    return [piece for piece in found if piece]
+        crops[text[starts[first] : ends[first + size - 1]].strip()] = None
+    return [piece for piece in crops if piece]
 
 
 def _crop_bounds(text: str) -> tuple[list[int], list[int], tuple[int, int]]:
@@ -108,8 +112,8 @@ def hard_negatives(
     most = max(map(len, relevant))
     searcher = _bm25_stage(texts, count + most).index(Corpus(Document(str(row), text) for row, text in texts.items()))
     rankings = searcher.search_all([Query(str(at), text) for at, text in enumerate(queries)])
-    found = [[int(doc) for doc in docs] for docs, _ in rankings]
-    return [[row for row in rows if row not in known][:count] for rows, known in zip(found, relevant, strict=True)]
+    ranked = [[int(doc) for doc in docs] for docs, _ in rankings]
+    return [[row for row in rows if row not in known][:count] for rows, known in zip(ranked, relevant, strict=True)]
 
 
 def _bm25_stage(texts: Mapping[int, str], depth: int) -> BM25:
@@ -194,7 +198,7 @@ class TrainingDataConfig:
         """The sha256 of everything that determines the training data."""
         prints = {name: dataset.fingerprint() for name, dataset in languages.items()}
         parts = [format_versions.TRAINING_DATA, asdict(self), prints, sorted(other_splits.ids), sorted(other_splits.texts)]
-        return sha256(dumps(parts, sort_keys=True).encode()).hexdigest()
+        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def build_training_data(
@@ -253,14 +257,14 @@ def _negatives(
     documents: tuple[str, ...], places: Iterable[tuple[tuple[str, str], int]], pairs: Sequence[TrainingPair], count: int
 ) -> list[list[int]]:
     """The hard negatives of each pair, from the documents of its language."""
-    found: list[list[int]] = [[] for _ in pairs]
+    negatives_of: list[list[int]] = [[] for _ in pairs]
     for language in dict.fromkeys(pair.language for pair in pairs):
         texts = {row: documents[row] for (other, _), row in places if other == language}
         mine = [at for at, pair in enumerate(pairs) if pair.language == language]
         rows = hard_negatives(texts, [pairs[at].query for at in mine], [pairs[at].relevant for at in mine], count)
         for at, negatives in zip(mine, rows, strict=True):
-            found[at] = negatives
-    return found
+            negatives_of[at] = negatives
+    return negatives_of
 
 
 def _pad_rows(rows: Sequence[Sequence[int]], width: int) -> IntArray:
@@ -268,3 +272,98 @@ def _pad_rows(rows: Sequence[Sequence[int]], width: int) -> IntArray:
     for at, row in enumerate(rows):
         table[at, : len(row)] = row
     return table
+
+
+DATA_FILE = "training_data.json.gz"
+_TEXT_KEYS = ("documents", "queries", "ids")
+_ROW_KEYS = ("positives", "negatives", "relevant")
+_FIX = "remove the file; it will be built again"
+
+
+def cached_training_data(
+    folder: str, languages: Mapping[str, Dataset], data_config: TrainingDataConfig, other_splits: OtherSplitQueries
+) -> TrainingData:
+    """The training data in the folder; built and written if missing."""
+    digest, is_new = data_config.source_digest(languages, other_splits), not os.path.lexists(folder)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{folder} cannot be created ({reason})", fix="choose a folder that you can write") from None
+    try:
+        training_data = read_training_data(folder, digest)
+        if training_data is None:
+            training_data = build_training_data(languages, data_config, other_splits)
+            write_training_data(training_data, digest, folder)
+        return training_data
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+        raise
+
+
+def write_training_data(training_data: TrainingData, source_digest: str, folder: str) -> None:
+    """Writes the file atomically; `source_digest` identifies what the training data were built from."""
+    write_blocks(os.path.join(folder, DATA_FILE), _blocks(training_data, source_digest))
+
+
+def read_training_data(folder: str, source_digest: str) -> TrainingData | None:
+    """The training data in the folder, None if missing; raises an error if they were built from something else."""
+    path = os.path.join(folder, DATA_FILE)
+    if not os.path.exists(path):
+        return None
+    values = _read_json(path)
+    if values.get("source_digest") != source_digest:
+        raise UsageError(
+            f"{path} has training data of another dataset, config or seed",
+            fix="choose another folder; to train more seeds on the same data, use --repeats",
+        )
+    try:
+        return _parse(values)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise InputError("invalid training data", fix=_FIX, source=path) from None
+
+
+def _blocks(training_data: TrainingData, source_digest: str) -> Iterator[bytes]:
+    yield json.dumps(
+        {"source_digest": source_digest, "name": training_data.name, "judged_count": training_data.judged_count}
+    ).encode()[:-1]
+    for name in _TEXT_KEYS:
+        yield f', "{name}": {json.dumps(getattr(training_data, name))}'.encode()
+    for name in _ROW_KEYS:
+        yield f', "{name}": {json.dumps(getattr(training_data, name).tolist())}'.encode()
+    yield b"}\n"
+
+
+def _read_json(path: str) -> Mapping[str, Any]:
+    try:
+        values = json.loads(read_all_bytes(open_source(path)))
+    except (ValueError, RecursionError):
+        raise InputError("not valid JSON", fix=_FIX, source=path) from None
+    if not isinstance(values, dict):
+        raise InputError("invalid training data", fix=_FIX, source=path)
+    return values
+
+
+def _parse(values: Mapping[str, Any]) -> TrainingData:
+    documents, queries, ids = (_texts(values[name]) for name in _TEXT_KEYS)
+    positives, negatives, relevant = (_rows(values[name], len(documents)) for name in _ROW_KEYS)
+    judged_count = int(values["judged_count"])
+    shapes = [rows.shape[:1] == (len(queries),) and rows.ndim == 2 for rows in (negatives, relevant)]
+    if not (all(shapes) and positives.shape == (len(queries),) and 0 <= judged_count <= len(queries) and (positives >= 0).all()):
+        raise ValueError
+    return TrainingData(str(values["name"]), documents, queries, positives, negatives, relevant, judged_count, ids)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise TypeError
+    return tuple(value)
+
+
+def _rows(value: Any, documents: int) -> IntArray:
+    rows = np.array(value)
+    if rows.dtype != np.int64 or not ((rows >= PADDING) & (rows < documents)).all():
+        raise ValueError
+    return rows

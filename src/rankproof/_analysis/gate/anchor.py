@@ -7,13 +7,26 @@ from dataclasses import replace
 
 import numpy as np
 
+from rankproof._analysis.compare.joined_values import weight_notes
 from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.sentences import margin_text, points
-from rankproof._analysis.gate.baseline import Baseline, SavedValues, baseline_json, different_settings, parse_baseline
+from rankproof._analysis.gate.baseline import (
+    Baseline,
+    SavedValues,
+    baseline_json,
+    different_settings,
+    make_baseline,
+    parse_baseline,
+)
 from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
+from rankproof._analysis.gate.result import GateResult
 from rankproof._analysis.gate.rules import GateCheck
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.text import pluralise
 from rankproof._io.files import write_blocks
+from rankproof._results.provenance import utc_now
 from rankproof._statistics.gate_rule import GateOutcome, detectable_drop, raises_alarm
+from rankproof._version import __version__
 from rankproof.errors import InputError, RankproofError, for_message
 from rankproof.measures._parse import parse_measure
 
@@ -69,6 +82,29 @@ def save_alarms(path: str, before: Baseline, after: Baseline) -> Iterator[str]:
         if after.anchor != before.anchor:
             raise
         yield f"{for_message(path)} cannot be written, so the next gate does not know of this alarm"
+
+
+def next_baseline(
+    inputs: AnalysisInput, path: str, systems: Sequence[str], checks: Sequence[GateCheck] = (), *, accept_loss: bool = False
+) -> tuple[Baseline, list[str]]:
+    """The values of the systems as the baseline that the file holds next, after these checks of a gate; and notes on it."""
+    made = make_baseline(inputs, version=__version__, made=utc_now(), systems=systems)
+    kept, anchor_notes = with_anchor(made, path, accept_loss=accept_loss)
+    baseline = with_alarms(kept, checks)
+    notes = weight_notes(baseline.weights.values())
+    for system in baseline.systems:
+        if system.missing:
+            missing = pluralise(len(system.missing), "judged query", "judged queries")
+            notes.append(f"{for_message(system.name)} has no results for {missing}; the gate accepts that")
+    names = ", ".join(for_message(system.name) for system in baseline.systems)
+    queries = pluralise(len(inputs.result.queries), "query", "queries")
+    notes.append(f"{for_message(path)}: saved {names} with {', '.join(baseline.measures)} on {queries}")
+    return baseline, [*notes, *anchor_notes, *power_notes(baseline)]
+
+
+def not_saved(path: str, gate: GateResult) -> str:
+    """Why the gate saves no baseline."""
+    return f"{for_message(path)} was not written, because the gate {'failed' if gate.outcome == 'failed' else 'is unsure'}"
 
 
 def with_anchor(new: Baseline, path: str, *, accept_loss: bool = False) -> tuple[Baseline, tuple[str, ...]]:

@@ -224,7 +224,7 @@ def different_settings(new: Baseline, other: Baseline) -> str:
 
 
 FORMAT = "rankproof-baseline"
-_SAVE_AGAIN = "the file is damaged or was edited: save the baseline again with `rankproof save-baseline`"
+_SAVE_AGAIN = "the file is damaged or was edited: save the baseline again with rankproof gate --save FILE"
 
 
 def baseline_json(baseline: Baseline) -> str:
@@ -265,7 +265,7 @@ def parse_baseline(text: str, source: str) -> Baseline:
     """Parses a baseline."""
     values = JsonObject(strict_json.parse_strict_json(text, source=source), source)
     if values.plain.get("format") != FORMAT:
-        raise values.error("this is not a baseline", "pass a file that `rankproof save-baseline` wrote")
+        raise values.error("this is not a baseline", "pass a file that rankproof gate --save FILE wrote")
     try:
         return _baseline(values)
     except InputError as error:
@@ -274,7 +274,7 @@ def parse_baseline(text: str, source: str) -> Baseline:
 
 def _baseline(values: JsonObject) -> Baseline:
     if (stored := values.count("schema")) != (supported := format_versions.BASELINE):
-        fix = format_versions.other_version_fix(stored, supported, "run rankproof save-baseline again")
+        fix = format_versions.other_version_fix(stored, supported, "save it again with rankproof gate --save FILE")
         raise values.error(format_versions.other_version(stored, supported), fix)
     weights = _weights(values.inside("weights"))
     systems = tuple(_system(system, weights) for system in values.each("systems"))

@@ -1,1 +1,1 @@
-"""The verbs, one module for each."""
+"""The commands, one module for each."""

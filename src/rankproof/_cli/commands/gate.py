@@ -1,9 +1,10 @@
-"""`rankproof gate` and `rankproof save-baseline`: tests new values against saved ones."""
+"""`rankproof gate`: tests new values against saved ones, and saves them."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import nonnegative_int
@@ -11,7 +12,6 @@ from rankproof._cli.command import Command
 from rankproof._cli.inputs import (
     add_analysis_options,
     add_dataset_options,
-    add_input_options,
     read_input,
     read_input_with_texts,
     show_tables,
@@ -31,15 +31,18 @@ from rankproof.errors import UsageError, escape_invisible
 if TYPE_CHECKING:
     from rankproof._analysis.gate.baseline import Baseline
     from rankproof._analysis.gate.result import GateResult
-    from rankproof._analysis.gate.rules import GateOptions
+    from rankproof._analysis.gate.rules import GateCheck, GateOptions
+    from rankproof._analysis.inputs import AnalysisInput
 
 
-_GATE_USAGE = "RESULTS | QRELS RUN… --baseline FILE [--threshold T]… [options]"
-_GATE_EXAMPLES = """\
+USAGE = "RESULTS | QRELS RUN… [--baseline FILE] [--threshold T]… [--save FILE] [options]"
+EXAMPLES = """\
 examples:
+  rankproof gate results --save baseline.json    save the first baseline; keep it in your repository
   rankproof gate results --baseline baseline.json
   rankproof gate results --baseline baseline.json --threshold "nDCG@10>=0.45" --by category
   rankproof gate results --baseline baseline.json --max-drop nDCG@10=0.02 --system hybrid
+  rankproof gate results --baseline baseline.json --save baseline.json    the next baseline, if the gate passes
   rankproof gate qrels.txt new.run --baseline baseline.json --junit gate.xml --comment gate.md
   rankproof gate qrels.txt first.run second.run --self-test    two runs of the same system
 
@@ -47,15 +50,19 @@ passed: the primary measure is shown not to be lower by more than the margin (ri
 failed, exit code 3: a significant drop, overall or in a segment; a threshold that is missed
 significantly; missing queries. unsure: neither is shown, or there are fewer than 30 queries; exit
 code 0 with a warning, or 3 with --unsure fail. Other measures cannot fail the gate, unless
---max-drop or --threshold names them. See rankproof save-baseline"""
+--max-drop or --threshold names them. Without -m, --save alone saves nDCG@10, RR@10 and R@100, or
+the measures of the answers if only they were measured."""
 FAILED_EXIT_CODE = 3
 
 
-def _add_gate_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the baseline and the thresholds."""
     add_analysis_options(parser)
     group = parser.add_argument_group("requirements")
-    group.add_argument("--baseline", metavar="FILE", help="a file written by rankproof save-baseline")
+    group.add_argument("--baseline", metavar="FILE", help="the values to compare with: a file that --save wrote")
+    group.add_argument(
+        "--save", metavar="FILE", help="save the values as the next baseline, if the gate passes; - is standard output"
+    )
     group.add_argument(
         "--primary",
         metavar="M",
@@ -70,7 +77,7 @@ def _add_gate_arguments(parser: argparse.ArgumentParser) -> None:
         "--self-test", action="store_true", help="how often a gate on repeats, or on two runs, of the same system fails by chance"
     )
     group.add_argument(
-        "--accept-loss", action="store_true", help="make the baseline the first one, which ends an alarm of a slow loss"
+        "--accept-loss", action="store_true", help="make the newest baseline the first one, which ends an alarm of a slow loss"
     )
     group.add_argument(
         "--unsure", choices=("warn", "fail"), default="warn", help="what an unsure gate does: warn, or fail (default: warn)"
@@ -90,14 +97,17 @@ def _add_gate_arguments(parser: argparse.ArgumentParser) -> None:
     also.add_argument("--comment", metavar="FILE", help="also write the checks as a Markdown comment")
 
 
-def _run_gate(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Evaluates the systems and shows whether they pass."""
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Evaluates the systems, shows whether they pass, and saves their values."""
+    from rankproof._analysis.gate.anchor import not_saved
     from rankproof._analysis.gate.gate import evaluated_measures, recorded_gate
     from rankproof._analysis.gate.result import gate_table
 
     _check(args)
     if args.self_test:
         return _run_self_test(args, terminal)
+    if not _has_requirement(args):
+        return _run_save(args, terminal)
     settings, baseline = _settings(args), _baseline(args.baseline)
     args.measures = evaluated_measures(args.measures or (), baseline, settings)
     inputs = read_input_with_texts(args)
@@ -115,7 +125,15 @@ def _run_gate(args: argparse.Namespace, terminal: Terminal) -> int:
     _write(gate, args, inputs.name)
     show_tables([gate_table(gate, settings)], args, terminal)
     show_value_notes(inputs.result, terminal)
+    if args.save is not None and not gate.passed:
+        terminal.note(not_saved(args.save, gate))
+    elif args.save is not None:
+        _save(inputs, args, terminal, gate.checks)
     return _ended(gate, terminal)
+
+
+def _has_requirement(args: argparse.Namespace) -> bool:
+    return args.baseline is not None or bool(args.threshold)
 
 
 def _run_self_test(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -144,21 +162,32 @@ def _ended(gate: GateResult, terminal: Terminal) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    needing = (*(() if args.self_test else ("primary",)), "accept_loss", "max_drop", "by", "by_file")
+    needing = (*(() if args.self_test else ("primary",)), "max_drop", "by", "by_file", *(() if args.save else ("accept_loss",)))
     used = [f"--{name.replace('_', '-')}" for name in needing if getattr(args, name)]
     if args.baseline is None and used:
         raise UsageError(f"{used[0]} needs a baseline", fix="specify it with --baseline")
-    if args.self_test and (args.baseline is not None or args.log is not None):
-        raise UsageError("--self-test compares a system with itself", fix="leave out --baseline and --log")
-    if args.baseline is None and not args.threshold and not args.self_test:
-        raise UsageError("no requirement", fix="specify a baseline (--baseline) or a bound (--threshold)")
-    written = [path for path in (args.output, args.junit, args.comment) if path is not None]
-    for path in written:
-        check_output(path, [*args.files, args.baseline, args.by_file, args.queries])
-    if "-" in (args.junit, args.comment):
-        raise UsageError("standard output holds the table", fix="specify a file for --junit and --comment")
-    if len(set(written)) < len(written):
+    if args.self_test and any(file is not None for file in (args.baseline, args.save, args.log)):
+        raise UsageError("--self-test compares a system with itself", fix="leave out --baseline, --save and --log")
+    if not (_has_requirement(args) or args.self_test):
+        _check_saves_only(args)
+    files = [*args.files, args.by_file, args.queries]
+    outputs = [path for path in (args.output, args.junit, args.comment) if path is not None]
+    for path in outputs:
+        check_output(path, [*files, args.baseline])
+    check_output(args.save, files)
+    if "-" in (args.junit, args.comment) or (args.save == "-" and _has_requirement(args)):
+        raise UsageError("standard output holds the table", fix="specify a file for --junit, --comment and --save")
+    if len({*outputs, args.save}) < len(outputs) + 1:
         raise UsageError("two outputs have the same name", fix="use a different file for each")
+
+
+def _check_saves_only(args: argparse.Namespace) -> None:
+    if args.save is None:
+        fix = "specify a baseline (--baseline), a bound (--threshold), or a file to save the values in (--save)"
+        raise UsageError("no requirement", fix=fix)
+    if written := [name for name in ("output", "junit", "comment", "log") if getattr(args, name) is not None]:
+        what = f"--{written[0]} is for checks, and nothing is checked"
+        raise UsageError(what, fix="specify --baseline or --threshold, or leave it out")
 
 
 def _settings(args: argparse.Namespace) -> GateOptions:
@@ -181,7 +210,7 @@ def _baseline(path: str | None) -> Baseline | None:
 
     if path is None:
         return None
-    return read_baseline(path, how_to_save=f"rankproof save-baseline … -o {escape_invisible(shlex.quote(path))}")
+    return read_baseline(path, how_to_save=f"rankproof gate … --save {escape_invisible(shlex.quote(path))}")
 
 
 def _write(gate: GateResult, args: argparse.Namespace, name: str) -> None:
@@ -195,62 +224,26 @@ def _write(gate: GateResult, args: argparse.Namespace, name: str) -> None:
         write_blocks(args.comment, [as_comment(gate).encode()])
 
 
-_SAVE_USAGE = "RESULTS | QRELS RUN… -o FILE [--system NAME] [-m MEASURES] [options]"
-_SAVE_EXAMPLES = """\
-examples:
-  rankproof save-baseline results -o baseline.json
-  rankproof save-baseline results -o baseline.json --system hybrid -m nDCG@10,RR@10
-  rankproof save-baseline qrels.txt bm25.run -o baseline.json
-
-Without -m: nDCG@10, RR@10 and R@100, or the measures of the answers if only they were measured.
-Only the primary measure can fail the gate; the others are exploratory. Keep the file in your
-repository"""
-
-
-def _add_save_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the inputs and the output."""
-    group = add_input_options(parser, "baseline")
-    group.add_argument("-o", "--output", metavar="FILE", help="the file to write; - is standard output")
-    group.add_argument(
-        "--system", action="append", default=[], metavar="NAME", help="only this system; repeatable (default: all)"
-    )
-    group.add_argument(
-        "--accept-loss", action="store_true", help="make this the first baseline; else a replaced file keeps its first one"
-    )
-
-
 def _run_save(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Evaluates the systems and writes the baseline."""
-    from rankproof._analysis.compare.joined_values import weight_notes
-    from rankproof._analysis.gate.anchor import power_notes, with_anchor
-    from rankproof._analysis.gate.baseline import baseline_json, make_baseline
+    """Evaluates the systems and saves their values."""
     from rankproof._analysis.inputs import MAIN_MEASURES
-    from rankproof._data.text import pluralise
-    from rankproof._results.provenance import utc_now
-    from rankproof._version import __version__
 
-    if args.output is None:
-        raise UsageError("no output file", fix="specify one: -o baseline.json")
     inputs = read_input(args, of_answers=True, of_rankings=MAIN_MEASURES)
-    made = make_baseline(inputs, version=__version__, made=utc_now(), systems=args.system)
-    baseline, notes = with_anchor(made, args.output, accept_loss=args.accept_loss)
-    write_or_show(baseline_json(baseline), args.output, terminal)
     show_value_notes(inputs.result, terminal)
-    for note in weight_notes(baseline.weights.values()):
-        terminal.note(note)
-    if args.output in STDOUT:
-        return 0
-    for system in baseline.systems:
-        if system.missing:
-            missing = pluralise(len(system.missing), "judged query", "judged queries")
-            terminal.note(f"{system.name} has no results for {missing}; the gate accepts that")
-    systems = ", ".join(system.name for system in baseline.systems)
-    queries = pluralise(len(inputs.result.queries), "query", "queries")
-    terminal.note(f"{args.output}: saved {systems} with {', '.join(baseline.measures)} on {queries}")
-    for note in (*notes, *power_notes(baseline)):
-        terminal.note(note)
+    _save(inputs, args, terminal)
     return 0
 
 
-GATE = Command(usage=_GATE_USAGE, examples=_GATE_EXAMPLES, add_arguments=_add_gate_arguments, run=_run_gate, can_fail=True)
-SAVE_BASELINE = Command(usage=_SAVE_USAGE, examples=_SAVE_EXAMPLES, add_arguments=_add_save_arguments, run=_run_save)
+def _save(inputs: AnalysisInput, args: argparse.Namespace, terminal: Terminal, checks: Sequence[GateCheck] = ()) -> None:
+    """Writes the values as the next baseline."""
+    from rankproof._analysis.gate.anchor import next_baseline
+    from rankproof._analysis.gate.baseline import baseline_json
+
+    baseline, notes = next_baseline(inputs, args.save, args.system, checks, accept_loss=args.accept_loss)
+    write_or_show(baseline_json(baseline), args.save, terminal)
+    if args.save not in STDOUT:
+        for note in notes:
+            terminal.note(note)
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run, can_fail=True)

@@ -15,7 +15,7 @@ from rankproof.errors import UsageError
 if TYPE_CHECKING:
     from rankproof._data.table import Table
     from rankproof._executors.base import Progress
-    from rankproof._generate.pipeline import GenerationPipeline
+    from rankproof._generate.generate import GenerationPipeline
     from rankproof._llm.session import LLMSession
 
 
@@ -108,7 +108,7 @@ def _generated_tables(pipeline: GenerationPipeline, args: argparse.Namespace) ->
 
 
 def _pipeline(args: argparse.Namespace, session: LLMSession, progress: Progress) -> GenerationPipeline:
-    from rankproof._generate.pipeline import GenerationPipeline
+    from rankproof._generate.generate import GenerationPipeline
     from rankproof._importers.registry import read_documents
 
     by_model = args.by == "model" or (args.by is None and (args.model is not None or args.model_file is not None))

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from rankproof._data.qrels import Qrels
     from rankproof._data.table import Table
     from rankproof._judge.judges import Judge
-    from rankproof._judge.rubric import QueryDocPair
-    from rankproof._judge.selection import SelectedPairs
+    from rankproof._judge.pairs import QueryDocPair, SelectedPairs
     from rankproof._results.experiment_result import ExperimentResult
 
 
@@ -71,7 +70,7 @@ def _texts(
     args: argparse.Namespace, results: ExperimentResult | None, pairs: Sequence[QueryDocPair], terminal: Terminal
 ) -> tuple[Corpus, Queries]:
     """The documents and queries of the files, or of the results where no file is named."""
-    from rankproof._judge.selection import results_texts
+    from rankproof._judge.pairs import results_texts
 
     if results is None or args.files:
         return read_texts(args.files, args)
@@ -85,7 +84,7 @@ def selected_pairs(
     args: argparse.Namespace, results: ExperimentResult | None, qrels: Qrels | None, terminal: Terminal
 ) -> SelectedPairs:
     """The pairs that the options select; without a pool, those with human judgements."""
-    from rankproof._judge.selection import select_pairs
+    from rankproof._judge.pairs import select_pairs
 
     pools, known = _pools(args, results)
     human = None if qrels is None else _human_grades(qrels, terminal)
@@ -102,8 +101,7 @@ def _pools(
     from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._formats.read import format_is_detected, read_run
     from rankproof._io.open import open_source
-    from rankproof._judge.rubric import pool_pairs, read_pairs
-    from rankproof._judge.selection import results_pools
+    from rankproof._judge.pairs import pool_pairs, read_pairs, results_pools
 
     if args.pairs:
         return {"pairs": read_pairs(open_source(args.pairs))}, None
@@ -125,7 +123,7 @@ def _qrels(args: argparse.Namespace) -> Qrels:
 
 def _human_grades(qrels: Qrels, terminal: Terminal) -> dict[QueryDocPair, int]:
     """The human judgements; those of machines are left out and noted."""
-    from rankproof._judge.selection import human_grades
+    from rankproof._judge.pairs import human_grades
 
     for note in qrels.grade_notes():
         terminal.note(note)
@@ -239,9 +237,8 @@ def _tables(args: argparse.Namespace, terminal: Terminal) -> tuple[list[Table], 
     """The tables of the judgements, and the results measured with them; with --dry-run only the estimated cost."""
     from rankproof._cli.progress import RunProgress
     from rankproof._judge.agreement import Thresholds
-    from rankproof._judge.judge import estimate_judging, judge_pairs, judging_tables
+    from rankproof._judge.judge import estimate_judging, judge_pairs, judging_tables, report_qrels
     from rankproof._judge.judges import JudgeContext
-    from rankproof._judge.report import report_qrels
     from rankproof._results.judgements import with_judgements
 
     judge = _judge(args)
@@ -327,7 +324,7 @@ def _judge(args: argparse.Namespace) -> Judge:
 
 
 def _check_output(args: argparse.Namespace) -> None:
-    from rankproof._judge.report import report_path
+    from rankproof._judge.judge import report_path
 
     if args.output is None:
         return

@@ -59,8 +59,8 @@ def text_units(text: str) -> tuple[TextUnit, ...]:
         shown = f"{shown[:start]}{' ' * (end - start)}{shown[end:]}"
     lines = [line for line in _lines(shown) if any(map(str.isalnum, without_citations(shown[line.start : line.end])))]
     inside = {span for span in thoughts for line in lines if line.start < span[0] < line.end}
-    found = [*_classified(shown, lines), *(TextUnit(*span, "thinking") for span in thoughts if span not in inside)]
-    return tuple(sorted(found))
+    units = [*_classified(shown, lines), *(TextUnit(*span, "thinking") for span in thoughts if span not in inside)]
+    return tuple(sorted(units))
 
 
 def _lines(text: str) -> Iterator[_Line]:
@@ -107,7 +107,7 @@ def thinking_spans(text: str) -> tuple[Span, ...]:
 
     A closing tag before any opening one, which some servers leave out, closes a block that starts with the text.
     """
-    found: list[Span] = []
+    spans: list[Span] = []
     at, opened = 0, False
     while mark := _MARK.search(text, at):
         start, at = mark.span()
@@ -115,13 +115,13 @@ def thinking_spans(text: str) -> tuple[Span, ...]:
             opened = True
             tag = mark["tag"]
             closing = re.compile(f"</{tag}>", re.IGNORECASE) if tag else _ENDS[mark[0][0]]
-            before = text[max(text.rfind("\n", 0, start) + 1, found[-1][1] if found else 0) : start]
+            before = text[max(text.rfind("\n", 0, start) + 1, spans[-1][1] if spans else 0) : start]
             if (end := closing.search(text, at)) or not before.strip():
                 at = end.end() if end else len(text)
-                found.append((start, at))
-        elif not mark["code"] and not opened and not found and text[:start].strip():
-            found.append((0, at))
-    return tuple(found)
+                spans.append((start, at))
+        elif not mark["code"] and not opened and not spans and text[:start].strip():
+            spans.append((0, at))
+    return tuple(spans)
 
 
 def without_thinking(text: str) -> str:
@@ -283,8 +283,8 @@ def _declines(core: str, *, strict: bool) -> bool:
     languages, sentence = _languages(core), f"{core} "
     if _negation(languages).search(sentence) is None:
         return False
-    negating = (language for language in languages if any(word in sentence for word in language.negations))
-    return any(_decline_pattern(one, strict=strict).fullmatch(core) for one in negating)
+    negating = (candidate for candidate in languages if any(word in sentence for word in candidate.negations))
+    return any(_decline_pattern(language, strict=strict).fullmatch(core) for language in negating)
 
 
 @cache

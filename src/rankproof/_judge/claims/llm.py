@@ -17,8 +17,22 @@ from rankproof._data.text import pluralise, without_citations
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._io.open import Progress
 from rankproof._judge.claims import prompts
-from rankproof._judge.claims.calls import Ask, FailedAsk, JudgeResources, ModelCalls, estimate_asks, source_characters
-from rankproof._judge.claims.pieces import DIGEST_LENGTH, ClaimFinding, Piece, claim_text, combined, pack, task_pieces, unasked
+from rankproof._judge.claims.base import (
+    DIGEST_LENGTH,
+    Ask,
+    ClaimFinding,
+    FailedAsk,
+    JudgeResources,
+    ModelCalls,
+    Piece,
+    blank_finding,
+    claim_text,
+    estimate_asks,
+    merge_findings,
+    pack,
+    source_characters,
+    task_pieces,
+)
 from rankproof._judge.judges import USE as GRADING
 from rankproof._judge.judges import LLMJudge, parse_grade
 from rankproof._llm.budget import Estimate
@@ -100,22 +114,26 @@ class LLMClaimJudge:
     def judge(self, tasks: Sequence[ClaimTask], progress: Progress) -> list[tuple[ClaimVerdict, ...]]:
         """A verdict on each claim; those of a request without a valid reply fail, with the reason."""
         asks = [ask for at, task in enumerate(tasks) for ask in self._asks(at, task)]
-        found: dict[tuple[int, int], list[ClaimFinding]] = defaultdict(list)
+        findings_of: dict[tuple[int, int], list[ClaimFinding]] = defaultdict(list)
         replies = self.calls.ask([ask.ask for ask in asks], progress)
-        for each, read in zip(asks, replies, strict=True):
-            findings = [ClaimFinding("failed", reason=read.reason)] * len(each.claims) if isinstance(read, FailedAsk) else read
-            for claim, finding in zip(each.claims, findings, strict=True):
-                found[each.task, claim].append(finding)
-        self._count(tasks, found)
+        for task_ask, read in zip(asks, replies, strict=True):
+            if isinstance(read, FailedAsk):
+                read = [ClaimFinding("failed", reason=read.reason)] * len(task_ask.claims)
+            for claim, finding in zip(task_ask.claims, read, strict=True):
+                findings_of[task_ask.task, claim].append(finding)
+        self._count(tasks, findings_of)
         return [
-            tuple(
-                combined(found.get((at, place)) or [unasked(task, 0.0 if task.table == "nugget-answer" else None)]).for_claim(
-                    task, claim, self.label
-                )
-                for place, claim in enumerate(task.claims)
-            )
+            self._verdicts(task, [findings_of.get((at, place), []) for place in range(len(task.claims))])
             for at, task in enumerate(tasks)
         ]
+
+    def _verdicts(self, task: ClaimTask, findings_of: Sequence[list[ClaimFinding]]) -> tuple[ClaimVerdict, ...]:
+        # A blank answer states no nugget, which is a score; a claim against blank sources has a verdict alone.
+        unasked = [blank_finding(task, 0.0 if task.table == "nugget-answer" else None)]
+        return tuple(
+            merge_findings(findings or unasked).for_claim(task, claim, self.label)
+            for claim, findings in zip(task.claims, findings_of, strict=True)
+        )
 
     def estimate(self, tasks: Sequence[ClaimTask]) -> Estimate:
         """The cost of the requests, if every first reply is valid and none is cached."""
@@ -124,12 +142,12 @@ class LLMClaimJudge:
     def extract(self, texts: Sequence[tuple[str, str]], progress: Progress) -> list[tuple[str, ...] | None]:
         """The atomic claims of each text, in their order, each once; a long text is read in several requests."""
         asks = [(at, ask) for at, (question, text) in enumerate(texts) for ask in _extraction_asks(question, text)]
-        found: dict[int, list[str] | None] = {at: [] for at in range(len(texts))}
+        claims_of: dict[int, list[str] | None] = {at: [] for at in range(len(texts))}
         replies = self.calls.ask([ask for _, ask in asks], progress)
         for (at, _), read in zip(asks, replies, strict=True):
-            known = found[at]
-            found[at] = None if known is None or isinstance(read, FailedAsk) else [*known, *read]
-        return [None if claims is None else tuple(dict.fromkeys(claims)) for claims in found.values()]
+            known = claims_of[at]
+            claims_of[at] = None if known is None or isinstance(read, FailedAsk) else [*known, *read]
+        return [None if claims is None else tuple(dict.fromkeys(claims)) for claims in claims_of.values()]
 
     def estimate_extraction(self, texts: Sequence[tuple[str, str]]) -> Estimate:
         """The cost of `extract`, if every first reply is valid and none is cached."""
@@ -141,16 +159,16 @@ class LLMClaimJudge:
 
     def notes(self) -> tuple[str, ...]:
         """Notes on sources that did not fit in one request, on truncated texts, and on the requests."""
-        found = list(self.calls.notes())
+        notes = list(self.calls.notes())
         if self._split:
             checked = pluralise(self._split, "claim was checked", "claims were checked")
-            found.append(f"{checked} in several requests, each with at most {self._characters:,} characters of the sources")
+            notes.append(f"{checked} in several requests, each with at most {self._characters:,} characters of the sources")
         if self._cut:
             most = self._settings.grader("context-question").characters
-            found.append(
+            notes.append(
                 f"{pluralise(self._cut, 'text was truncated', 'texts were truncated')} at {most:,} characters before grading"
             )
-        return tuple(f"{self.name}: {note}" for note in found)
+        return tuple(f"{self.name}: {note}" for note in notes)
 
     def _asks(self, at: int, task: ClaimTask) -> list[_TaskAsk]:
         if task.table in GRADED_TABLES:
@@ -175,13 +193,13 @@ class LLMClaimJudge:
             for place, claim in enumerate(task.claims)
         ]
 
-    def _count(self, tasks: Sequence[ClaimTask], found: Mapping[tuple[int, int], Sequence[ClaimFinding]]) -> None:
-        self._split += sum(len(findings) > 1 for findings in found.values())
+    def _count(self, tasks: Sequence[ClaimTask], findings_of: Mapping[tuple[int, int], Sequence[ClaimFinding]]) -> None:
+        self._split += sum(len(findings) > 1 for findings in findings_of.values())
         for at, task in enumerate(tasks):
             if task.table in GRADED_TABLES:
                 most = self._settings.grader(task.table).characters
                 self._cut += sum(
-                    is_truncated(claim_text(claim), most) for place, claim in enumerate(task.claims) if (at, place) in found
+                    is_truncated(claim_text(claim), most) for place, claim in enumerate(task.claims) if (at, place) in findings_of
                 )
 
 
@@ -203,18 +221,18 @@ def parse_verdicts(
     listed = parse_json(reply_text(reply)).get("verdicts")
     if not isinstance(listed, list):
         raise ReplyParseError("no list called verdicts")
-    found: dict[int, ClaimFinding] = {}
-    for each in listed:
-        if not isinstance(each, dict):
+    findings: dict[int, ClaimFinding] = {}
+    for verdict in listed:
+        if not isinstance(verdict, dict):
             raise ReplyParseError("a verdict that is not an object")
-        claim = _parse_claim_number(each.get("claim"), count)
-        if claim in found:
+        claim = _parse_claim_number(verdict.get("claim"), count)
+        if claim in findings:
             raise ReplyParseError(f"claim {claim} is there twice")
-        found[claim] = _parse_finding(each, claim, known, scale)
-    missing = [str(claim) for claim in range(1, count + 1) if claim not in found]
+        findings[claim] = _parse_finding(verdict, claim, known, scale)
+    missing = [str(claim) for claim in range(1, count + 1) if claim not in findings]
     if missing:
         raise ReplyParseError(f"no verdict on claim {', '.join(missing)}")
-    return [found[claim] for claim in range(1, count + 1)]
+    return [findings[claim] for claim in range(1, count + 1)]
 
 
 def _parse_claim_number(value: object, count: int) -> int:
@@ -225,12 +243,12 @@ def _parse_claim_number(value: object, count: int) -> int:
 
 
 def _parse_finding(
-    each: Mapping[str, Any], claim: int, known: frozenset[tuple[int, int]], scale: prompts.VerdictScale
+    fields: Mapping[str, Any], claim: int, known: frozenset[tuple[int, int]], scale: prompts.VerdictScale
 ) -> ClaimFinding:
-    name = each.get("verdict")
+    name = fields.get("verdict")
     if not isinstance(name, str) or name not in scale.counts_as:
         raise ReplyParseError(f"the verdict on claim {claim} is not one of {', '.join(scale.counts_as)}")
-    evidence = _parse_evidence(each.get("evidence"), claim, known)
+    evidence = _parse_evidence(fields.get("evidence"), claim, known)
     if name in scale.needs_evidence and not evidence:
         raise ReplyParseError(f"claim {claim} is {name} without evidence")
     verdict, score = scale.counts_as[name]

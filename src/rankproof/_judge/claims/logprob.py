@@ -15,17 +15,22 @@ from rankproof._data.sentences import SENTENCE_RULES
 from rankproof._evaluation.claim_judges import ClaimTask, no_extraction_error
 from rankproof._io.open import Progress
 from rankproof._judge.claims import prompts
-from rankproof._judge.claims.calls import Ask, FailedAsk, JudgeResources, ModelCalls, estimate_asks, source_characters
-from rankproof._judge.claims.pieces import (
+from rankproof._judge.claims.base import (
     DIGEST_LENGTH,
     THRESHOLD,
+    Ask,
     ClaimFinding,
+    FailedAsk,
+    JudgeResources,
+    ModelCalls,
+    blank_finding,
     claim_text,
-    combined,
+    estimate_asks,
+    merge_findings,
     pack,
-    scored,
+    scored_finding,
+    source_characters,
     task_pieces,
-    unasked,
 )
 from rankproof._llm.budget import Estimate
 from rankproof._llm.client import MissingLogprobsError
@@ -76,11 +81,14 @@ class LogprobJudge:
     def judge(self, tasks: Sequence[ClaimTask], progress: Progress) -> list[tuple[ClaimVerdict, ...]]:
         """A score for each claim; a claim without a usable reply fails, with the reason."""
         asks = [self._asks(task, claim) for task in tasks for claim in task.claims]
-        replies = self.calls.ask([ask for each in asks for ask in each], progress)
+        replies = self.calls.ask([ask for claim_asks in asks for ask in claim_asks], progress)
         read = iter(replies)
-        found = iter([[self._finding(next(read)) for _ in ask] for ask in asks])
+        findings = iter([[self._finding(next(read)) for _ in ask] for ask in asks])
         return [
-            tuple(combined(next(found) or [unasked(task, 0.0)]).for_claim(task, claim, self.label) for claim in task.claims)
+            tuple(
+                merge_findings(next(findings) or [blank_finding(task, 0.0)]).for_claim(task, claim, self.label)
+                for claim in task.claims
+            )
             for task in tasks
         ]
 
@@ -114,7 +122,7 @@ class LogprobJudge:
     def _finding(self, read: float | FailedAsk) -> ClaimFinding:
         if isinstance(read, FailedAsk):
             return ClaimFinding("failed", reason=read.reason)
-        return scored(read, threshold=self._settings.threshold)
+        return scored_finding(read, threshold=self._settings.threshold)
 
 
 def parse_probability(reply: ChatReply) -> float:

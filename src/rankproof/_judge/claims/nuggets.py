@@ -16,8 +16,7 @@ from rankproof._data.text import pluralise
 from rankproof._formats.nuggets import QueryNuggets, nugget_blocks
 from rankproof._io.files import write_blocks
 from rankproof._io.open import Progress
-from rankproof._judge.claims.calls import Ask, FailedAsk, ModelCalls, estimate_asks, source_characters
-from rankproof._judge.claims.pieces import pack
+from rankproof._judge.claims.base import Ask, FailedAsk, ModelCalls, estimate_asks, pack, source_characters
 from rankproof._llm.budget import Estimate
 from rankproof._llm.client import ReplyParseError
 from rankproof._llm.parsing import parse_json, reply_text
@@ -78,18 +77,18 @@ class NuggetSource:
     texts: tuple[str, ...]
 
 
-def nugget_sources(given: GivenAnswers) -> list[NuggetSource]:
+def nugget_sources(answers_input: GivenAnswers) -> list[NuggetSource]:
     """The questions with their references; one without a reference has the contexts of all systems instead."""
-    references = references_from_queries(given.queries)
-    found = []
-    for key, query in given.queries.items():
+    references = references_from_queries(answers_input.queries)
+    sources = []
+    for key, query in answers_input.queries.items():
         answers = references[key].answers if key in references else ()
         passages = dict.fromkeys(
-            passage for answer in given.answers.values() if key in answer for passage in answer[key].given or ()
+            passage for answer in answers_input.answers.values() if key in answer for passage in answer[key].given or ()
         )
-        contexts = tuple(given.contexts[passage] for passage in passages if passage in given.contexts)
-        found.append(NuggetSource(key, query.text, tuple(answers) or contexts))
-    return found
+        contexts = tuple(answers_input.contexts[passage] for passage in passages if passage in answers_input.contexts)
+        sources.append(NuggetSource(key, query.text, tuple(answers) or contexts))
+    return sources
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -144,19 +143,19 @@ class NuggetDrafter:
         """The drafts of the questions; one whose request fails has none, and is counted."""
         asks = [(source.query, ask) for source in sources for ask in self._asks(source)]
         replies: list[list[Nugget] | FailedAsk] = self.calls.ask([ask for _, ask in asks], progress)
-        found: dict[str, list[Nugget]] = {source.query: [] for source in sources}
+        nuggets_of: dict[str, list[Nugget]] = {source.query: [] for source in sources}
         failed: dict[str, str] = {source.query: "there is no text" for source in sources if not self._asks(source)}
         for (query, _), read in zip(asks, replies, strict=True):
             if isinstance(read, FailedAsk):
                 failed.setdefault(query, read.reason)
             else:
-                found[query] += read
+                nuggets_of[query] += read
         drafts = tuple(
             QueryNuggets(query, _distinct(nuggets), confirmed=False, drafted_by=self._settings.label)
-            for query, nuggets in found.items()
+            for query, nuggets in nuggets_of.items()
             if nuggets and query not in failed
         )
-        empty = tuple(query for query, nuggets in found.items() if not nuggets and query not in failed)
+        empty = tuple(query for query, nuggets in nuggets_of.items() if not nuggets and query not in failed)
         cut = sum(count_truncated(source.texts, self._characters) for source in sources)
         return DraftedNuggets(drafts, failed, empty, cut, self.calls.notes())
 
@@ -177,28 +176,28 @@ class NuggetDrafter:
         return ChatRequest((Message("system", SYSTEM), Message("user", prompt)), _TOKENS, schema=SCHEMA)
 
 
-def add_drafts(path: str, found: DraftedNuggets) -> None:
+def add_drafts(path: str, drafted: DraftedNuggets) -> None:
     """Adds the drafts to a file of nuggets; its lines stay as they are, and a file that is not there is made."""
     try:
         with open(path, "rb") as file:
             before = file.read()
     except FileNotFoundError:
         before = b""
-    write_blocks(path, [before, b"" if before.endswith(b"\n") or not before else b"\n", *nugget_blocks(found.drafts)])
+    write_blocks(path, [before, b"" if before.endswith(b"\n") or not before else b"\n", *nugget_blocks(drafted.drafts)])
 
 
 def parse_nuggets(reply: ChatReply) -> list[Nugget]:
     """The nuggets of a reply; an empty, overlong or unreadable one makes the reply invalid."""
     listed = parse_json(reply_text(reply)).get("nuggets")
-    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+    if not isinstance(listed, list) or not all(isinstance(fields, dict) for fields in listed):
         raise ReplyParseError("no list of objects called nuggets")
     if len(listed) > _MAX_NUGGETS:
         raise ReplyParseError(f"more than {_MAX_NUGGETS} nuggets")
-    return [_nugget(each) for each in listed]
+    return [_nugget(fields) for fields in listed]
 
 
-def _nugget(each: Mapping[str, Any]) -> Nugget:
-    text, importance = each.get("text"), each.get("importance")
+def _nugget(fields: Mapping[str, Any]) -> Nugget:
+    text, importance = fields.get("text"), fields.get("importance")
     if not isinstance(text, str) or not any(map(str.isalnum, text)):
         raise ReplyParseError("a nugget has no text")
     if len(text) > _MAX_LENGTH:
@@ -212,7 +211,7 @@ def _nugget(each: Mapping[str, Any]) -> Nugget:
 
 def _distinct(nuggets: Iterable[Nugget]) -> tuple[Nugget, ...]:
     """Each text once, the vital ones first."""
-    found: dict[str, Nugget] = {}
+    distinct: dict[str, Nugget] = {}
     for nugget in sorted(nuggets, key=lambda nugget: nugget.importance != "vital"):
-        found.setdefault(nugget.text.casefold(), nugget)
-    return tuple(found.values())
+        distinct.setdefault(nugget.text.casefold(), nugget)
+    return tuple(distinct.values())

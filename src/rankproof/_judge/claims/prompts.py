@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from rankproof._data.claims import ClaimTable, Verdict
-from rankproof._judge.claims.pieces import Piece, by_source
+from rankproof._judge.claims.base import Piece, by_source
 from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, fill_prompt, quote_untrusted, sanitise_line
 from rankproof.models._chat.base import ChatRequest, Message, estimate_tokens
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from rankproof._evaluation.claim_judges import ClaimJudge, JudgeOf, OverlapJudge
-from rankproof._judge.claims.calls import ChatOf, JudgeResources
+from rankproof._judge.claims.base import ChatOf, JudgeResources
 from rankproof._llm.session import LLMSession
 from rankproof._registry import Component, Registry
 from rankproof.errors import UsageError, closest_name, for_message
@@ -26,8 +26,8 @@ CLAIM_JUDGES: Registry[NamedJudge] = Registry(
     "claim judge",
     "",
     (
-        Component("encoder", f"{_PACKAGE}.embedding:EmbeddingJudge", "the cosine with the nearest sentence, as score"),
-        Component("nli", f"{_PACKAGE}.entailment:EntailmentJudge", "the probability of an entailment model, as score"),
+        Component("encoder", f"{_PACKAGE}.local_models:EmbeddingJudge", "the cosine with the nearest sentence, as score"),
+        Component("nli", f"{_PACKAGE}.local_models:EntailmentJudge", "the probability of an entailment model, as score"),
         Component("logprob", f"{_PACKAGE}.logprob:LogprobJudge", "the log-probabilities of Yes and No, as score"),
         Component("llm", f"{_PACKAGE}.llm:LLMClaimJudge", "verdicts that a language model writes, with evidence"),
     ),
@@ -38,12 +38,12 @@ def claim_judges(session: LLMSession, *, chat: ChatOf = any_chat_by_name, thread
     """Claim judges by name, each made once; `chat` gives the language models."""
     made: dict[str, ClaimJudge] = {}
 
-    def found(name: str) -> ClaimJudge:
+    def judge_by_name(name: str) -> ClaimJudge:
         if name not in made:
             made[name] = judge_of(name, session, chat=chat, threads=threads)
         return made[name]
 
-    return found
+    return judge_by_name
 
 
 def judge_of(name: str, session: LLMSession, *, chat: ChatOf = any_chat_by_name, threads: int = 1) -> ClaimJudge:

@@ -78,19 +78,19 @@ def _reference_tables(inputs: AnswerInput, profile: BandProfile) -> Iterator[Tab
 
 
 def _answer_charts(result: Result) -> list[SvgChart]:
-    found = []
+    charts = []
     for name, first in result.systems[0].measures.items():
         rows = [
-            ValueRow(system.name, one.value, format_value(one.value, one), _interval(one))
+            ValueRow(system.name, measured.value, format_value(measured.value, measured), _interval(measured))
             for system in result.systems
-            if (one := system.measures[name]).queries
+            if (measured := system.measures[name]).queries
         ]
         if rows:
             about = "; ".join(f"{row.name} {row.shown}" for row in rows)
             svg = svg_of(dot_chart(Medium(PANEL_CHART_WIDTH), rows, name, about, step=2, within=first.measure.range))
-            found.append(SvgChart(name, svg, first.measure.title, small=True))
-    return found
+            charts.append(SvgChart(name, svg, first.measure.title, small=True))
+    return charts
 
 
-def _interval(one: MeasureResult) -> Interval | None:
-    return mean_interval(one.values, within=one.measure.range)
+def _interval(measured: MeasureResult) -> Interval | None:
+    return mean_interval(measured.values, within=measured.measure.range)

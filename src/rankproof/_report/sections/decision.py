@@ -26,7 +26,9 @@ def decision_section(context: ReportContext) -> Section:
     """The first section of the page."""
     if context.comparison is None:
         lead = f"{context.measure} does not say which system is better."
-        return Section("decision", "Decision", _QUESTION, lead, figures=(_queries_figure(context.inputs, context.one.queries),))
+        return Section(
+            "decision", "Decision", _QUESTION, lead, figures=(_queries_figure(context.inputs, context.measured.queries),)
+        )
     section = comparison_decision(context.inputs, context.comparison)
     return replace(section, sentences=(*section.sentences, *answer_sentences(context)))
 
@@ -46,9 +48,9 @@ def _figures(inputs: AnalysisInput, comparison: Comparison) -> Iterator[KeyFigur
     decision = comparison.decision
     if decision.first is not None:
         yield _decision_figure(comparison)
-        one = _measure_result(inputs, comparison, decision.first)
-        yield from _gain_figures(comparison, decision.first, one)
-        yield KeyFigure(comparison.primary, format_value(decision.of(decision.first).value, one), _whose(decision))
+        measured = _measure_result(inputs, comparison, decision.first)
+        yield from _gain_figures(comparison, decision.first, measured)
+        yield KeyFigure(comparison.primary, format_value(decision.of(decision.first).value, measured), _whose(decision))
         yield from _latency_figures(inputs, decision.first)
     yield _queries_figure(inputs, decision.n)
 
@@ -69,22 +71,22 @@ def _decision_figure(comparison: Comparison) -> KeyFigure:
 
 
 def _measure_result(inputs: AnalysisInput, comparison: Comparison, system: str) -> MeasureResult:
-    return next(one.measures[comparison.primary] for one in inputs.result.systems if one.name == system)
+    return next(own.measures[comparison.primary] for own in inputs.result.systems if own.name == system)
 
 
-def _gain_figures(comparison: Comparison, system: str, one: MeasureResult) -> Iterator[KeyFigure]:
+def _gain_figures(comparison: Comparison, system: str, measured: MeasureResult) -> Iterator[KeyFigure]:
     """The gain of the system over the baseline, with its interval."""
     pair = comparison.against_baseline().get(system)
     if pair is not None:
         label = f"Gain over {clip_text(for_message(pair.other), _MAX_NAME_LENGTH)}"
-        yield KeyFigure(label, signed_difference(pair.difference, one), interval_text(pair, one))
+        yield KeyFigure(label, signed_difference(pair.difference, measured), interval_text(pair, measured))
 
 
-def interval_text(pair: PairRecord, one: MeasureResult) -> str:
+def interval_text(pair: PairRecord, measured: MeasureResult) -> str:
     """The interval of a difference in words, or why there is none."""
     if pair.ci is None:
         return f"{pair.wins + pair.losses:,} of {pluralise(pair.n, 'query', 'queries')} differ, too few for an interval"
-    low, high = (format_points(end, one.measure).removesuffix(" pp") for end in pair.ci)
+    low, high = (format_points(end, measured.measure).removesuffix(" pp") for end in pair.ci)
     return f"95% CI {low} to {high}"
 
 
@@ -110,12 +112,12 @@ def answer_sentences(context: ReportContext, *, where: str = "; the section Answ
     name = None if result is None else _answer_measure(result)
     if result is None or name is None:
         return [f"{who}; there are no reference answers to evaluate them with."]
-    values = {system.name: one for system in result.systems if (one := system.measures[name]).queries}
-    best = best_systems({system: one.value for system, one in values.items()})
-    one = values[best[0]]
-    count = f"over {pluralise(one.queries, 'query', 'queries')} with a reference answer"
+    values = {system.name: measured for system in result.systems if (measured := system.measures[name]).queries}
+    best = best_systems({system: measured.value for system, measured in values.items()})
+    measured = values[best[0]]
+    count = f"over {pluralise(measured.queries, 'query', 'queries')} with a reference answer"
     which = "with" if len(values) == 1 else f"{join_names(best)} with the highest"
-    value = format_value(one.value, one)
+    value = format_value(measured.value, measured)
     return [f"{who}, {which} {name} {value} {count}{where}."]
 
 

@@ -167,8 +167,8 @@ def _pareto_sentences(context: ReportContext, best: list[str]) -> list[str]:
 
 def _dominance_sentence(context: ReportContext, name: str, other: str) -> str:
     """How another system dominates this one: in quality only if the difference is significant."""
-    value, theirs = (format_value(context.values[each].value, context.one) for each in (name, other))
-    time, quicker = (format_milliseconds(context.times[each]) for each in (name, other))
+    value, theirs = (format_value(context.values[system].value, context.measured) for system in (name, other))
+    time, quicker = (format_milliseconds(context.times[system]) for system in (name, other))
     pair, numbers = context.pair(other, name), f"{theirs} in {quicker}, against {value} in {time}"
     if pair is None:
         return f"{for_message(other)} has the better mean and is no slower than {for_message(name)}: {numbers}."
@@ -184,14 +184,14 @@ def _pareto_figure(context: ReportContext, best: list[str]) -> SvgChart:
     systems = [_system(context, name, name in best) for name in _median_times(context)]
     title = f"{context.measure} against milliseconds per query"
     about = "; ".join(system.tip for system in systems)
-    less = context.one.measure.higher_is_better is False
+    less = context.measured.measure.higher_is_better is False
     upward = f"{context.measure} ({'lower is better, ' if less else ''}better upwards)"
     across = "milliseconds per query, p50: faster to the left"
     wide, narrow = (
         svg_of(pareto_chart(Medium(width), "pareto", title, about, (), systems, axes))
         for width, axes in (
-            (WIDE_CHART_WIDTH, ParetoAxes(across, upward, less, context.one.measure.range)),
-            (NARROW_CHART_WIDTH, ParetoAxes("ms per query, p50", upward, less, context.one.measure.range)),
+            (WIDE_CHART_WIDTH, ParetoAxes(across, upward, less, context.measured.measure.range)),
+            (NARROW_CHART_WIDTH, ParetoAxes("ms per query, p50", upward, less, context.measured.measure.range)),
         )
     )
     lines = f" Vertical lines: 95% intervals ({context.sampling})." if any(system.interval for system in systems) else ""
@@ -200,7 +200,7 @@ def _pareto_figure(context: ReportContext, best: list[str]) -> SvgChart:
 
 def _system(context: ReportContext, name: str, on: bool) -> ParetoPoint:
     value, time = context.values[name].value, context.times[name]
-    tip = f"{name}: {format_value(value, context.one)} in {format_milliseconds(time)}{', on the front' if on else ''}"
+    tip = f"{name}: {format_value(value, context.measured)} in {format_milliseconds(time)}{', on the front' if on else ''}"
     return ParetoPoint(name, time, value, context.intervals[name, context.measure], on, tip=tip)
 
 
@@ -209,7 +209,7 @@ def _pareto_table(context: ReportContext, best: list[str]) -> HtmlTable:
     for name, time in _median_times(context).items():
         late = context.totals[name].p95
         others = dominated_by(_median_times(context), context.oriented_values, name)
-        value = format_value(context.values[name].value, context.one)
+        value = format_value(context.values[name].value, context.measured)
         numbers = (value, interval_cell(context.intervals[name, context.measure]), shown_time(time), shown_time(late))
         cells.append(tuple(map(Cell, (*numbers, "yes" if name in best else "no", others[0] if others else MISSING))))
     columns = (context.measure, *_PARETO_COLUMN_NOTES)

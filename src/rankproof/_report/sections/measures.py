@@ -58,17 +58,17 @@ def _leader_sentences(context: ReportContext, names: list[str]) -> list[str]:
     firsts = {name: tuple(leading) for name in names if (leading := _leaders(context, name))}
     if not firsts:
         return []
-    counts = Counter(system for found in firsts.values() for system in found)
+    counts = Counter(system for leading in firsts.values() for system in leading)
     (first, times), *rest = counts.most_common(4)
     more = "".join(f", {for_message(system)} by {many}" for system, many in rest)
     tied = " (tied systems all count)" if sum(counts.values()) > len(firsts) else ""
     sentences = [f"{for_message(first)} leads by {times} of {len(firsts)} measures{more}{tied}."]
     best = context.best_systems
-    others = {name: found for name, found in firsts.items() if context.has_better_direction and not {*best} & {*found}}
-    for found in dict.fromkeys(others.values()):
-        names = [name for name, other in others.items() if other == found]
-        lead = "leads" if len(found) == 1 else "lead"
-        sentences.append(f"By {join_names(names)} {join_names(found)} {lead}, by {context.measure} {join_names(best)}.")
+    others = {name: leaders for name, leaders in firsts.items() if context.has_better_direction and not {*best} & {*leaders}}
+    for leaders in dict.fromkeys(others.values()):
+        names = [name for name, other in others.items() if other == leaders]
+        lead = "leads" if len(leaders) == 1 else "lead"
+        sentences.append(f"By {join_names(names)} {join_names(leaders)} {lead}, by {context.measure} {join_names(best)}.")
     if len(firsts) > 1 and context.comparison is not None:
         sentences.append(f"Measures other than {context.measure} are exploratory: they do not change the decision.")
     return sentences
@@ -124,17 +124,17 @@ _GAINS = {"linear": "the grade", "exp": "2^grade - 1"}
 def definitions_section(context: ReportContext) -> Section | None:
     """The definitions in the order of the page, those for answers last; None if nothing was measured."""
     results = context.results
-    found: dict[str, Measure] = {}
+    measures: dict[str, Measure] = {}
     for result in (results.result, results.chunks, results.answers):
         for system in result.systems if result is not None else ():
-            found |= {name: measure.measure for name, measure in system.measures.items() if name not in found}
-    if not found:
+            measures |= {name: measure.measure for name, measure in system.measures.items() if name not in measures}
+    if not measures:
         return None
     return Section(
         key="definitions",
         title="Definitions",
         question="How is each measure defined?",
-        terms=tuple(_term(name, measure) for name, measure in found.items()),
+        terms=tuple(_term(name, measure) for name, measure in measures.items()),
     )
 
 

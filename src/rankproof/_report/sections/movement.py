@@ -37,11 +37,11 @@ def move_charts(context: ReportContext) -> Iterator[SvgChart]:
 
 
 def _relevant_ranks(context: ReportContext, system: str) -> RanksByQuery:
-    found = {}
+    ranks = {}
     for query, listing in context.unjudged.lists[system].items():
         wanted = set(relevant_docs(context.inputs.qrels[query], context.inputs.rel))
-        found[query] = {doc: rank for rank, doc in enumerate(listing.docs, start=1) if doc in wanted}
-    return found
+        ranks[query] = {doc: rank for rank, doc in enumerate(listing.docs, start=1) if doc in wanted}
+    return ranks
 
 
 def _document_moves(other: RanksByQuery, system: RanksByQuery) -> Iterator[Move]:
@@ -52,8 +52,8 @@ def _document_moves(other: RanksByQuery, system: RanksByQuery) -> Iterator[Move]
             yield before.get(doc), after.get(doc)
 
 
-def _move_chart(other: str, name: str, found: Iterator[Move]) -> SvgChart:
-    moves = bin_moves(found)
+def _move_chart(other: str, name: str, svg: Iterator[Move]) -> SvgChart:
+    moves = bin_moves(svg)
     counts = dict.fromkeys(MOVE_KINDS, 0)
     for move, times in moves.items():
         counts[move_kind(move)] += times

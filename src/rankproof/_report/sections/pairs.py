@@ -46,7 +46,15 @@ def comparison_pairs(comparison: Comparison) -> Iterator[Section]:
 
 def _table(measure: str, pairs: Sequence[PairRecord], kind: str = "") -> HtmlTable:
     rows = tuple(
-        (f"{one.system} vs {one.other}", one.difference, one.ci, one.wins + one.losses, one.p, one.p_adjusted, one.verdict)
-        for one in sorted(pairs, key=lambda pair: -abs(pair.difference))
+        (
+            f"{pair.system} vs {pair.other}",
+            pair.difference,
+            pair.ci,
+            pair.wins + pair.losses,
+            pair.p,
+            pair.p_adjusted,
+            pair.verdict,
+        )
+        for pair in sorted(pairs, key=lambda pair: -abs(pair.difference))
     )
     return html_table(Table("pairs", f"{measure}{kind}: every pair of systems", _COLUMNS, rows))

@@ -76,13 +76,13 @@ _LONG_NAMES = {"relevant": "number of relevant documents"}
 
 def segments_section(context: ReportContext) -> Section | None:
     """Values by query segment; None if the measure is not a mean or no grouping has two segments."""
-    if context.one.summary != "mean":
+    if context.measured.summary != "mean":
         return None
     groupings = _groupings(context.inputs)
-    found = {grouping.by: _segment_tables(context, grouping) for grouping in groupings}
-    if not found:
+    tables_by_grouping = {grouping.by: _segment_tables(context, grouping) for grouping in groupings}
+    if not tables_by_grouping:
         return None
-    overviews = [table for tables in found.values() for table in tables if "system" not in table.facts]
+    overviews = [table for tables in tables_by_grouping.values() for table in tables if "system" not in table.facts]
     differences = _difference_tables(context, groupings)
     return Section(
         key="segments",
@@ -94,7 +94,10 @@ def segments_section(context: ReportContext) -> Section | None:
             for sentence in table.sentences
         ),
         tables=(
-            *(_with_names_and_notes(grouping, heatmap_table(grouping.by, found[grouping.by])) for grouping in groupings),
+            *(
+                _with_names_and_notes(grouping, heatmap_table(grouping.by, tables_by_grouping[grouping.by]))
+                for grouping in groupings
+            ),
             *_ratings_table(context, groupings[0]),
         ),
         folded=(
@@ -102,7 +105,7 @@ def segments_section(context: ReportContext) -> Section | None:
                 _with_names_and_notes(grouping, html_table(table))
                 for grouping, table in zip(groupings, differences, strict=False)
             ),
-            *(_details_table(by, tables) for by, tables in found.items()),
+            *(_details_table(by, tables) for by, tables in tables_by_grouping.items()),
         ),
     )
 
@@ -113,7 +116,7 @@ def _difference_tables(context: ReportContext, groupings: Sequence[Grouping]) ->
         return ()
     whole = common_values(context.results.result, [context.measure])
     joined = only_queries(whole, with_relevant_documents(context.inputs, whole.measures[0], whole.queries))
-    options = CompareOptions(samples=segment_options(context.one.queries).samples)
+    options = CompareOptions(samples=segment_options(context.measured.queries).samples)
     return segment_tables(joined, groupings, compared_pairs(context.comparison.decision, None), options)[1]
 
 
@@ -127,7 +130,11 @@ def _with_names_and_notes(grouping: Grouping, table: HtmlTable) -> HtmlTable:
 
 def _ratings_table(context: ReportContext, grouping: Grouping) -> Iterator[HtmlTable]:
     """The value and rating of each segment and system by a measure with bands; nothing if the results have none."""
-    measures = {name: one.measure for name, one in context.results.result.systems[0].measures.items() if one.summary == "mean"}
+    measures = {
+        name: measured.measure
+        for name, measured in context.results.result.systems[0].measures.items()
+        if measured.summary == "mean"
+    }
     profiles = {name: profile_for(measure, builtin_profiles().values()) for name, measure in measures.items()}
     banded = [name for name, profile in profiles.items() if profile is not None]
     if not banded:
@@ -136,7 +143,7 @@ def _ratings_table(context: ReportContext, grouping: Grouping) -> Iterator[HtmlT
     profile = profiles[measure]
     assert profile is not None
     # The table has no p, so few permutations are enough.
-    tables = analysed(context.inputs, grouping, measure, replace(segment_options(context.one.queries), samples=MIN_SAMPLES))
+    tables = analysed(context.inputs, grouping, measure, replace(segment_options(context.measured.queries), samples=MIN_SAMPLES))
     words = _LONG_NAMES.get(grouping.by, grouping.by)
     title = f"{measure} of each segment by {words}, rated by the bands of the profile {profile.name}"
     band_sentence = describe_bands(profile, profile.bands_of(measures[measure]) or (), "95%")
@@ -162,10 +169,10 @@ def _ratings_of_systems(tables: Sequence[Table], title: str, band_sentence: str)
 
 def _details_table(by: str, tables: list[Table]) -> HtmlTable:
     """Every segment of every system against the rest of the queries."""
-    each = [table for table in tables if "system" in table.facts]
-    sentences = tuple(sentence for table in each for sentence in table.sentences)
-    rows = tuple((row[0], row[-1], *row[1:-1]) for table in each for row in table.rows)
-    columns = (each[0].columns[0], each[0].columns[-1], *each[0].columns[1:-1])
+    detail_tables = [table for table in tables if "system" in table.facts]
+    sentences = tuple(sentence for table in detail_tables for sentence in table.sentences)
+    rows = tuple((row[0], row[-1], *row[1:-1]) for table in detail_tables for row in table.rows)
+    columns = (detail_tables[0].columns[0], detail_tables[0].columns[-1], *detail_tables[0].columns[1:-1])
     title = f"Every segment by {_LONG_NAMES.get(by, by)} against the rest of the queries, with intervals"
     return html_table(Table(f"segments by {by}", title, columns, rows, sentences), sentences=True)
 
@@ -176,7 +183,9 @@ def _groupings(inputs: AnalysisInput) -> list[Grouping]:
     Only the first of them for many queries.
     """
     names = dict.fromkeys((default_grouping(inputs), *_groupable_fields(inputs), "length", "relevant", COMPLEXITY))
-    groupings = [found for name in names if (found := _grouping_by(inputs, name)) and 2 <= len(found.segments) <= _MAX_VALUES]
+    groupings = [
+        grouping for name in names if (grouping := _grouping_by(inputs, name)) and 2 <= len(grouping.segments) <= _MAX_VALUES
+    ]
     return groupings[: 1 if len(inputs.result.queries) > MANY_QUERIES else _MAX_GROUPINGS]
 
 
@@ -194,4 +203,4 @@ def _grouping_by(inputs: AnalysisInput, name: str) -> Grouping | None:
 
 
 def _segment_tables(context: ReportContext, grouping: Grouping) -> list[Table]:
-    return analysed(context.inputs, grouping, context.measure, segment_options(context.one.queries))
+    return analysed(context.inputs, grouping, context.measure, segment_options(context.measured.queries))

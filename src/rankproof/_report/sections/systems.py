@@ -125,7 +125,7 @@ def _columns(context: ReportContext) -> Iterator[tuple[str, list[Cell]]]:
         if name in titles and titles[name] not in shown:
             continue
         yield name, [row[at] for row in grid.cells]
-        if titles.get(name) == context.measure and context.one.summary == "mean":
+        if titles.get(name) == context.measure and context.measured.summary == "mean":
             spans = [context.intervals[system_run.name, context.measure] for system_run in results.system_runs]
             yield "95% interval", [Cell(interval_cell(span)) for span in spans]
         if _is_gain_column(name):
@@ -162,16 +162,16 @@ def steps_section(context: ReportContext) -> Section:
 
 def _step_sentences(context: ReportContext) -> list[str]:
     """The systems, grouped by how they differ from the system that they build on, then from the baseline."""
-    found: dict[tuple[str, str], list[str]] = {}
+    gains: dict[tuple[str, str], list[str]] = {}
     for system_run in context.results.system_runs:
         if verdict := step_verdict(context, system_run):
             other = _BASELINE if system_run.builds_on is None else _BUILT_ON
-            found.setdefault((other, verdict), []).append(f"{for_message(system_run.name)} ({_gain_text(context, system_run)})")
+            gains.setdefault((other, verdict), []).append(f"{for_message(system_run.name)} ({_gain_text(context, system_run)})")
     return [
-        f"{words} {other}: {_gain_list(found[other, verdict])}."
+        f"{words} {other}: {_gain_list(gains[other, verdict])}."
         for other in (_BUILT_ON, _BASELINE)
         for verdict, words in _VERDICT_SENTENCES.items()
-        if (other, verdict) in found
+        if (other, verdict) in gains
     ]
 
 
@@ -188,7 +188,7 @@ def _chart(context: ReportContext) -> SvgChart:
     legend = ["Filled: the best."] if context.has_better_direction and len(context.values) > 1 else []
     key = " ".join([*legend, f"Lines: 95% intervals ({context.sampling})."] if has_intervals else legend)
     about = "; ".join(f"{row.name} {row.shown}{f' ({row.aside})' if row.aside else ''}" for row in rows)
-    within = context.one.measure.range
+    within = context.measured.measure.range
     wide, narrow = (
         svg_of(dot_chart(Medium(width), rows, title, about, within=within)) for width in (WIDE_CHART_WIDTH, NARROW_CHART_WIDTH)
     )
@@ -196,28 +196,33 @@ def _chart(context: ReportContext) -> SvgChart:
 
 
 def _dot_row(context: ReportContext, system_run: SystemRun) -> ValueRow:
-    one = context.values[system_run.name]
+    measured = context.values[system_run.name]
     aside = _gain_text(context, system_run)
     best = context.has_better_direction and system_run.name in context.best_systems
     return ValueRow(
-        system_run.name, one.value, format_value(one.value, one), context.intervals[system_run.name, context.measure], aside, best
+        system_run.name,
+        measured.value,
+        format_value(measured.value, measured),
+        context.intervals[system_run.name, context.measure],
+        aside,
+        best,
     )
 
 
 def _gain_text(context: ReportContext, system_run: SystemRun) -> str:
     """The gain over the system that it is compared with; empty for the baseline."""
-    other, one = context.results.compared_with(system_run), context.values[system_run.name]
+    other, measured = context.results.compared_with(system_run), context.values[system_run.name]
     if other is None:
         return ""
-    return f"{signed_difference(one.value - context.values[other].value, one)} over {for_message(other)}"
+    return f"{signed_difference(measured.value - context.values[other].value, measured)} over {for_message(other)}"
 
 
 def chunks_section(context: ReportContext) -> Section | None:
     """The values at chunk level; None if no system ranks chunks."""
-    found = context.results.chunks
-    if found is None:
+    chunks = context.results.chunks
+    if chunks is None:
         return None
-    many = pluralise(len(found.systems), "system ranks", "systems rank")
+    many = pluralise(len(chunks.systems), "system ranks", "systems rank")
     return Section(
         key="chunks",
         title="Chunks",
@@ -226,5 +231,5 @@ def chunks_section(context: ReportContext) -> Section | None:
             f"{many} chunks. These are the values of the same runs at chunk level; the other sections are at document level.",
             "Systems with different chunking rank different chunks, so no value here is marked as the best.",
         ),
-        tables=(HtmlTable("At chunk level", chunk_grid(found)),),
+        tables=(HtmlTable("At chunk level", chunk_grid(chunks)),),
     )

@@ -83,9 +83,9 @@ def _is_fast_to_bound(measure: Measure) -> bool:
     )
 
 
-def _bounds_table(found: UnjudgedDocuments, names: Sequence[str]) -> Table:
-    narrowed = _with_measures(found.inputs, names)
-    return audit_unjudged(narrowed, replace(found, inputs=narrowed))
+def _bounds_table(unjudged: UnjudgedDocuments, names: Sequence[str]) -> Table:
+    narrowed = _with_measures(unjudged.inputs, names)
+    return audit_unjudged(narrowed, replace(unjudged, inputs=narrowed))
 
 
 def _with_measures(inputs: AnalysisInput, names: Sequence[str]) -> AnalysisInput:

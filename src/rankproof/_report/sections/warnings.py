@@ -18,8 +18,8 @@ _SERIOUS_NOTES = ("missing-queries", "machine-judgements", "nothing-judged", "no
 
 def warnings_section(context: ReportContext) -> Section | None:
     """The warnings; None if there are none."""
-    found = tuple(dict.fromkeys(_warnings(context)))
-    return _section(found)
+    texts = tuple(dict.fromkeys(_warnings(context)))
+    return _section(texts)
 
 
 def comparison_warnings(result: Result) -> Section | None:
@@ -27,12 +27,12 @@ def comparison_warnings(result: Result) -> Section | None:
     return _section(tuple(map(as_sentence, value_notes(result.systems))))
 
 
-def _section(found: tuple[str, ...]) -> Section | None:
-    return Section("warnings", "Warnings", "What could make the numbers misleading?", warnings=found) if found else None
+def _section(texts: tuple[str, ...]) -> Section | None:
+    return Section("warnings", "Warnings", "What could make the numbers misleading?", warnings=texts) if texts else None
 
 
 def _warnings(context: ReportContext) -> Iterator[str]:
-    n = context.one.queries
+    n = context.measured.queries
     if n < _FEW_QUERIES:
         yield f"{pluralise(n, 'query is', 'queries are')} few: another sample of queries could change the means and their order."
     yield from _unjudged_warnings(context)

@@ -132,8 +132,7 @@ def _training_data(args: argparse.Namespace, config: TrainingConfig, terminal: T
     from rankproof._cli.options import read_dataset_or_sample
     from rankproof._data.text import pluralise
     from rankproof._tokenizer_lab.splits import find_other_split_queries, read_languages
-    from rankproof._tokenizer_lab.training_data import excluded_queries
-    from rankproof._tokenizer_lab.training_data_file import DATA_FILE, cached_training_data
+    from rankproof._tokenizer_lab.training_data import DATA_FILE, cached_training_data, excluded_queries
 
     split = args.split or _DEFAULT_SPLIT
     dataset = read_dataset_or_sample(args.dataset, split, args)

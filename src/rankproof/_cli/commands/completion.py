@@ -1,4 +1,4 @@
-"""`rankproof completion`: completion scripts, made from the parsers of the verbs."""
+"""`rankproof completion`: completion scripts, made from the parsers of the commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rankproof._cli.command import Command
-from rankproof._cli.registry import loadable_verbs, parser_of
+from rankproof._cli.registry import loadable_commands, parser_of
 from rankproof._cli.terminal import Terminal
 
 ValueKind = Literal["nothing", "choice", "file", "measures", "text"]
@@ -27,7 +27,7 @@ class CommandArgument:
 
 @dataclass(frozen=True, slots=True)
 class CommandWords:
-    """A verb and its arguments."""
+    """A command and its arguments."""
 
     name: str
     summary: str
@@ -45,8 +45,8 @@ class CommandWords:
 
 
 def all_commands() -> list[CommandWords]:
-    """Every verb that can be loaded, in the order of the help page."""
-    return [_command(name, summary) for name, summary in loadable_verbs()]
+    """Every command that can be loaded, in the order of the help page."""
+    return [_command(name, summary) for name, summary in loadable_commands()]
 
 
 def _command(name: str, summary: str) -> CommandWords:
@@ -66,7 +66,7 @@ def _value_kind(action: argparse.Action) -> tuple[ValueKind, Sequence[str]]:
     if action.choices:
         return "choice", [str(choice) for choice in action.choices]
     if action.metavar == "COMMAND":
-        return "choice", [name for name, _ in loadable_verbs()]
+        return "choice", [name for name, _ in loadable_commands()]
     if action.metavar == "MEASURES":
         from rankproof.measures._registry import ANSWER_MEASURES, MEASURES
 
@@ -82,22 +82,22 @@ def _value_kind(action: argparse.Action) -> tuple[ValueKind, Sequence[str]]:
 _BASH = """\
 # rankproof completion for bash: source <(rankproof completion bash)
 _rankproof() {{
-    local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" verb="${{COMP_WORDS[1]}}"
+    local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" name="${{COMP_WORDS[1]}}"
     COMPREPLY=()
     if [[ $COMP_CWORD -eq 1 ]]; then
-        COMPREPLY=($(compgen -W "{verbs} --help --version" -- "$cur"))
+        COMPREPLY=($(compgen -W "{commands} --help --version" -- "$cur"))
         return
     fi
-    case "$verb $prev" in
+    case "$name $prev" in
 {values}
     esac
     if [[ $cur == -* ]]; then
-        case "$verb" in
+        case "$name" in
 {options}
         esac
         return
     fi
-    case "$verb" in
+    case "$name" in
 {positional}
     esac
 }}
@@ -111,30 +111,32 @@ complete -o default -F _rankproof rankproof
 """
 
 
-def bash(verbs: Sequence[CommandWords]) -> str:
+def bash(commands: Sequence[CommandWords]) -> str:
     """A script for bash, which completes files where the script has no words."""
     values = [
-        f"        {_patterns(verb, option)}) {_bash_reply(option)}; return ;;"
-        for verb in verbs
-        for option in verb.options
+        f"        {_patterns(command, option)}) {_bash_reply(option)}; return ;;"
+        for command in commands
+        for option in command.options
         if option.takes != "nothing"
     ]
-    options = [f'            {verb.name}) COMPREPLY=($(compgen -W "{_spellings(verb)}" -- "$cur")) ;;' for verb in verbs]
-    free = [f"        {verb.name}) {_bash_reply(verb.positional)} ;;" for verb in verbs if verb.positional]
+    options = [
+        f'            {command.name}) COMPREPLY=($(compgen -W "{_spellings(command)}" -- "$cur")) ;;' for command in commands
+    ]
+    free = [f"        {command.name}) {_bash_reply(command.positional)} ;;" for command in commands if command.positional]
     return _BASH.format(
-        verbs=" ".join(verb.name for verb in verbs),
+        commands=" ".join(command.name for command in commands),
         values="\n".join(values),
         options="\n".join(options),
         positional="\n".join(free),
     )
 
 
-def _patterns(verb: CommandWords, option: CommandArgument) -> str:
-    return "|".join(f'"{verb.name} {spelling}"' for spelling in option.spellings)
+def _patterns(command: CommandWords, option: CommandArgument) -> str:
+    return "|".join(f'"{command.name} {spelling}"' for spelling in option.spellings)
 
 
-def _spellings(verb: CommandWords) -> str:
-    return " ".join(spelling for option in verb.options for spelling in option.spellings)
+def _spellings(command: CommandWords) -> str:
+    return " ".join(spelling for option in command.options for spelling in option.spellings)
 
 
 def _bash_reply(argument: CommandArgument) -> str:
@@ -145,27 +147,27 @@ def _bash_reply(argument: CommandArgument) -> str:
     }.get(argument.takes, ":")
 
 
-def zsh(verbs: Sequence[CommandWords]) -> str:
+def zsh(commands: Sequence[CommandWords]) -> str:
     """A script for zsh's completion system."""
-    listed = "\n".join(f"        {_quoted(f'{verb.name}:{verb.summary}')}" for verb in verbs)
-    cases = "\n".join(f"        {verb.name})\n            _arguments -s {_zsh_specs(verb)} ;;" for verb in verbs)
+    listed = "\n".join(f"        {_quoted(f'{command.name}:{command.summary}')}" for command in commands)
+    cases = "\n".join(f"        {command.name})\n            _arguments -s {_zsh_specs(command)} ;;" for command in commands)
     return (
         "#compdef rankproof\n# rankproof completion for zsh\n_rankproof() {\n"
-        f"    local -a verbs=(\n{listed}\n    )\n"
-        "    if (( CURRENT == 2 )); then\n        _describe command verbs\n        return\n    fi\n"
-        "    local verb=$words[2]\n    shift words\n    (( CURRENT-- ))\n"
-        f"    case $verb in\n{cases}\n    esac\n}}\n"
+        f"    local -a names=(\n{listed}\n    )\n"
+        "    if (( CURRENT == 2 )); then\n        _describe command names\n        return\n    fi\n"
+        "    local name=$words[2]\n    shift words\n    (( CURRENT-- ))\n"
+        f"    case $name in\n{cases}\n    esac\n}}\n"
         'if [[ "$funcstack[1]" == _rankproof ]]; then _rankproof "$@"; else compdef _rankproof rankproof; fi\n'
     )
 
 
-def _zsh_specs(verb: CommandWords) -> str:
+def _zsh_specs(command: CommandWords) -> str:
     options = [
         _quoted(f"*{spelling}[{_bracketed(option.summary)}]{_zsh_value(option)}")
-        for option in verb.options
+        for option in command.options
         for spelling in option.spellings
     ]
-    free = [_quoted(f"*{_zsh_value(verb.positional)}")] if verb.positional else []
+    free = [_quoted(f"*{_zsh_value(command.positional)}")] if command.positional else []
     return " \\\n                ".join([*options, *free])
 
 
@@ -183,16 +185,19 @@ def _bracketed(text: str) -> str:
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
 
 
-def fish(verbs: Sequence[CommandWords]) -> str:
+def fish(commands: Sequence[CommandWords]) -> str:
     """A script for fish."""
     lines = ["# rankproof completion for fish", "complete -c rankproof -f"]
-    lines += [f"complete -c rankproof -n __fish_use_subcommand -a {verb.name} -d {_fish_quoted(verb.summary)}" for verb in verbs]
-    for verb in verbs:
-        lines += [_fish_line(verb, argument) for argument in verb.arguments]
+    lines += [
+        f"complete -c rankproof -n __fish_use_subcommand -a {command.name} -d {_fish_quoted(command.summary)}"
+        for command in commands
+    ]
+    for command in commands:
+        lines += [_fish_line(command, argument) for argument in command.arguments]
     return "\n".join(lines) + "\n"
 
 
-def _fish_line(verb: CommandWords, argument: CommandArgument) -> str:
+def _fish_line(command: CommandWords, argument: CommandArgument) -> str:
     flags = " ".join(f"-{'l' if spelling.startswith('--') else 's'} {spelling.lstrip('-')}" for spelling in argument.spellings)
     words = _fish_quoted(" ".join(argument.words))
     comma_list = _fish_quoted(f"(__fish_append , {' '.join(argument.words)})")
@@ -200,7 +205,7 @@ def _fish_line(verb: CommandWords, argument: CommandArgument) -> str:
     if not argument.spellings:
         value = value.replace("-xa", "-a")
     parts = (
-        f'complete -c rankproof -n "__fish_seen_subcommand_from {verb.name}"',
+        f'complete -c rankproof -n "__fish_seen_subcommand_from {command.name}"',
         flags,
         value,
         f"-d {_fish_quoted(argument.summary)}",
