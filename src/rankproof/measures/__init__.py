@@ -130,7 +130,7 @@ else:
             "SummedMeasure",
         ),
         "_own": ("FunctionMeasure", "GradesFunction", "from_function"),
-        "_text": ("StringMeasure", "TextResult"),
+        "_counts": ("StringMeasure", "TextResult"),
         "_parse": ("MeasureLike", "parse_measure", "parse_measures"),
         "_registry": ("ANSWER_MEASURES", "MEASURES", "TEXT_MEASURES", "default_answer_measures", "default_measures"),
     }
