@@ -16,8 +16,8 @@ from tools import shared_folder
 
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._evaluation.inputs import prepare_judgements
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.sources import prepare_judgements
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._fusion.method import METHODS

@@ -33,7 +33,7 @@ PARTS_OF_FIRST_CALL: dict[str, str] = {
     "": "errors _engine_choice _extras _registry _version",
     "_align": "engine hits native",
     "_data": "arrays grades ordering qrels row_errors run text validation view",
-    "_evaluation": "coerce evaluate inputs notes options result value_ranges",
+    "_evaluation": "evaluate notes options result sources user_forms value_ranges",
     "_formats": "columns",
     "_io": "file_errors",
     "_native": "align",

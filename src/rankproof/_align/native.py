@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
     from rankproof._io.streams import ByteSource, ByteStream
 
+# A smaller slice is read in milliseconds: a thread of its own gains nothing.
 MIN_SLICE_BYTES = 4 << 20
+# A query with more rows than fit here gets no boundary, and its slices are read as one.
 _LOOKAHEAD_BYTES = 1 << 20
 _Part = TypeVar("_Part")
 
@@ -87,6 +89,7 @@ def align_slices(path: str, boundaries: list[int], align: Callable[[FileSlice, b
             waiting = [pool.submit(align, stream, index > 0) for index, stream in enumerate(streams)]
             parts = [part.result() for part in waiting]
         finally:
+            # After an exception or Ctrl-C the pool still waits for its threads: this ends them.
             stop.set()
     aligned = [part for part in parts if part is not None]
     return aligned if len(aligned) == len(parts) else None
@@ -204,6 +207,7 @@ def align_arrow(judged: JudgedQueries, stream: Any, columns: Sequence[int], name
     keeps = not getattr(stream, "reopens", False)
     try:
         aligned = align.align_arrow(judged.handle, stream.__arrow_c_stream__(), options, places, keeps, False)
+        # The rows of a query are not adjacent: the second reading groups them.
         if aligned is None:
             aligned = align.align_arrow(judged.handle, stream.__arrow_c_stream__(), options, places, False, True)
     except align.ReadError as error:
@@ -308,6 +312,7 @@ class _Reader(NamedTuple):
     def read_sequentially(self, source: ByteSource) -> Hits | None:
         """The hits; None if the text has a NUL byte, so that Python must read it."""
         try:
+            # Without a result the rows of a query are not adjacent: the second reading groups them.
             aligned = self._aligned(source.open()) or self._aligned(source.open(), grouped=True)
         except align.ReadError as error:
             if error.args[0] == "nul":
@@ -353,6 +358,7 @@ def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hit
             judged.handle, native_options(read_options), run.queries, offsets, *_ids(run.docs), scores, ranks
         )
     except align.ReadError:
+        # This raises the error for duplicate rows in the words of the Python engine.
         resolve_duplicates(run, read_options)
         raise
     if aligned is None:

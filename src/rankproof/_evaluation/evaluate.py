@@ -16,11 +16,11 @@ from rankproof._data.ordering import Order
 from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
-from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike, as_dataset
-from rankproof._evaluation.inputs import EvaluationInput, align, prepare_judgements
 from rankproof._evaluation.notes import evaluation_notes
 from rankproof._evaluation.options import Compat, EvaluateOptions, WeightsLike, make_evaluate_options
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, joined_repeats, with_inputs
+from rankproof._evaluation.sources import EvaluationInput, align, prepare_judgements
+from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike, as_dataset
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
     from rankproof._data.claims import Calibration, ClaimVerdict, JudgeNoise
     from rankproof._data.table import CellValue, ColumnKind
-    from rankproof._evaluation.inputs import EvaluationInput
+    from rankproof._evaluation.sources import EvaluationInput
     from rankproof._statistics.intervals import Interval
     from rankproof.measures._counts import TextResult
 

@@ -86,6 +86,7 @@ def _reordered(hits: Hits, gain_values: FloatArray, *, best: bool) -> Hits:
     starts, sizes = hits.ties
     order = np.lexsort((-gain_values if best else gain_values, starts, hits.query_index))
     starts, sizes, owners = starts[order], sizes[order], hits.query_index[order]
+    # A tie begins where the query or the first rank changes.
     begins = np.flatnonzero(np.diff(owners, prepend=-1) | np.diff(starts, prepend=-1))
     members = np.diff(begins, append=len(order))
     places = list_places(members)

@@ -55,6 +55,7 @@ class CandidateTable:
         try:
             return cls._built(names, [_rows(run, names) for run in runs], [_keys(run, chosen) for run in runs])
         except KeyError:
+            # This raises the error that names the rows; a KeyError names none.
             for run in runs:
                 resolve_duplicates(run, ReadOptions())
             raise

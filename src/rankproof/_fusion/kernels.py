@@ -72,6 +72,7 @@ def best_first(
         return order
     for start, end in pairwise(offsets.tolist()):
         here = docs[start:end] if places is None else [docs[place] for place in places[start:end].tolist()]
+        # -0.0 + 0.0 is 0.0: both zeros are one key, as in C.
         order[start:end] = start + best_first_order(here, keys[start:end] + 0.0)
     return order
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from rankproof._data.arrays import FloatArray
 
+# math.gamma overflows above 171; from 100 on the series has all digits.
 _LARGE_A = 100.0
 _SMALL_P_SQUARE = 12.0
 _STEPS = 10_000

@@ -24,6 +24,7 @@ MIN_DIFFERENT = 10
 """The interval of a difference needs so many queries on which two systems differ (`python -m benchmarks.interval_coverage`)."""
 RESAMPLES = 10_000
 _NO_VARIANCE = 1e-24
+# The counts of a block of resamples take 16 MB.
 _CELLS = 1 << 21
 
 
@@ -114,6 +115,7 @@ def _sums(numbers: np.ndarray[tuple[int, ...], np.dtype[np.int64]], first: int, 
     """The sums of some resamples, each of which takes the next n words of the stream."""
     n = len(numbers)
     upper = random_words(stream_key(seed, "resamples"), first * n, count * n) >> np.uint64(32)
+    # Multiplying 32 random bits by n and keeping the upper half maps them to 0 … n - 1 without a division (Lemire 2019).
     drawn = (upper * np.uint64(n) >> np.uint64(32)).astype(np.int64).reshape(count, n)
     drawn += np.arange(count)[:, None] * n
     counts = np.bincount(drawn.ravel(), minlength=count * n).reshape(count, n)

@@ -46,6 +46,7 @@ def _flipped_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | Non
     if len(values) <= MAX_EXACT_QUERIES:
         return _extreme_counts(numbers, all_signed_sums(numbers)) / float(2 ** len(values))
     kernel, hits = kernel or best_kernel(), np.zeros((values.shape[1],) * 2, np.int64)
+    # numpy holds a row of signs for each flip of a block, the extension a single sum.
     block = min(_BLOCK[kernel], max(1, _FLIP_CELLS // len(values)) if kernel == "numpy" else samples)
     for first in range(0, samples, block):
         hits += _extreme_counts(numbers, signed_sums(numbers.numbers, seed, first, min(block, samples - first), kernel))
@@ -59,6 +60,7 @@ def _many_queries_p(values: FloatArray, samples: int, seed: int, kernel: Kernel 
     for first in range(systems):
         for second in range(first):
             apart = differences(values[:, first], values[:, second])
+            # The flip of a difference of 0 changes no sum.
             apart = apart[apart != 0]
             if len(apart) <= MAX_SAMPLED_QUERIES or _is_dominated(apart):
                 both = np.column_stack([np.zeros(len(apart)), apart])
@@ -120,6 +122,7 @@ def signed_sums(numbers: IntArray, seed: int, first: int, count: int, kernel: Ke
         sums = permutation.sums(np.ascontiguousarray(numbers), numbers.shape[1], key, first, count)
         return np.frombuffer(sums, np.int64).reshape(count, -1)
     per_flip = -(-len(numbers) // _WORD)
+    # Little-endian on every machine, so that bit q belongs to query q.
     bits = random_words(key, first * per_flip, count * per_flip).astype("<u8").view(np.uint8).reshape(count, -1)
     return _signed(np.unpackbits(bits, axis=1, count=len(numbers), bitorder="little").astype(np.float64), numbers)
 

@@ -13,8 +13,8 @@ from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries, Ties
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray, list_numbers
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._evaluation.inputs import align
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.sources import align
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.fuse import Fuser
 from rankproof._fusion.kernels import ranks_of

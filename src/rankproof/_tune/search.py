@@ -19,6 +19,7 @@ from rankproof._tune.space import ParameterFamily, Settings, Space
 from rankproof.errors import UsageError
 
 SearchName = Literal["grid", "coordinate"]
+# Values of 40 bits: the sum over 8 million queries still fits an int64.
 _VALUE_BITS = 40
 _INNER_FOLDS = 5
 _MOST_ROUNDS = 100

@@ -59,6 +59,7 @@ def _expected_average_precision(documents: int, relevant: int, length: int) -> f
 AP = AveragePrecision()
 
 
+# MIN_GEO_MEAN of trec_eval.
 _FLOOR = 1e-5
 
 
@@ -125,6 +126,7 @@ class SmoothedLogitAP(BinaryMeasure):
 yaap = SmoothedLogitAP()
 
 
+# INFAP_EPSILON of trec_eval.
 _EPSILON = 1e-5
 
 

@@ -195,6 +195,7 @@ class PrecisionAtMultiple(BinaryMeasure):
 
 def precision_at_multiple(relevant: RelevantFound, multiple: float) -> FloatArray:
     """The precision of each query at the multiple of its number of relevant documents."""
+    # trec_eval rounds up from one tenth.
     depths = np.floor(multiple * relevant.total + 0.9)
     within = relevant.ranks <= depths[relevant.query_index]
     return ratio(np.bincount(relevant.query_index[within], minlength=len(relevant.total)), depths)

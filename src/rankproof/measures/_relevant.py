@@ -19,6 +19,7 @@ _Value = TypeVar("_Value")
 
 def cached_on(function: Callable[Concatenate[_Owner, _Rest], _Value]) -> Callable[Concatenate[_Owner, _Rest], _Value]:
     """The function with a cache: one value for each first argument, kept as long as that lives, and each of the others."""
+    # Weak, as hits and judgements are large, and compared by identity: several measures of one evaluation share what is computed.
     cache: WeakKeyDictionary[_Owner, dict[object, _Value]] = WeakKeyDictionary()
 
     @wraps(function)

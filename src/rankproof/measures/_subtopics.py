@@ -71,7 +71,9 @@ def subtopics_found(hits: Hits, rel: int) -> SubtopicsFound:
 
 
 _USUAL_DEPTH = 20
+# Subtopics of a query that fit the bits of an int64.
 _MASK_BITS = 62
+# 46 bits of a gain and 16 bits of a number of subtopics: their sum fits an int64.
 _GAIN_BITS, _MOST_SUBTOPICS = 46, 1 << 16
 
 
