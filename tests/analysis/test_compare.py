@@ -337,7 +337,7 @@ ONE = {"a": {"RR": [1.0, 0.5]}}
         (ONE | {"b": {"RR": [1.0, 1.0]}}, {"baseline": "c\x1b"}, r"no system is called c\\x1b; choose from: a, b"),
         (ONE | {"b": {"RR": [1.0, 1.0]}}, {"measures": ["AP"]}, "AP was not evaluated for every system; choose from: RR"),
         (ONE | {"b": {"AP": [1.0, 1.0]}}, {}, "only means can be compared, and no evaluated measure is a mean"),
-        (ONE, {"test": "z"}, "test is 'z'; choose from: randomisation, t"),
+        (ONE, {"test": "z"}, "test is z; choose one of randomisation, t"),
         (ONE, {"correction": "sidak"}, "correction is sidak; choose one of holm"),
         (ONE, {"interval": None}, "interval is None; choose one of t, bca, percentile"),
         (ONE, {"alpha": 1.0}, "alpha is 1.0; pass a number between 0 and 0.5"),

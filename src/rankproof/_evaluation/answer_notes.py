@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rankproof._data.text import format_value, pluralise
-from rankproof._evaluation.notes import FAILED_VERDICTS, Note, example_ids
+from rankproof._data.text import first_ids, format_value, pluralise
+from rankproof._evaluation.notes import FAILED_VERDICTS, Note
 from rankproof.measures._answers import AnswerMeasure
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def answer_notes(
         "list-as-text": lists,
     }
     return tuple(
-        Note(code, len(ids), f"{len(ids)} {_finding(code, len(ids), zero)}: {example_ids(ids, len(ids))}")
+        Note(code, len(ids), f"{len(ids)} {_finding(code, len(ids), zero)}: {first_ids(ids)}")
         for code, ids in ids_of.items()
         if ids
     )
@@ -132,7 +132,7 @@ def _no_value_notes(measures: Mapping[str, MeasureResult]) -> tuple[Note, ...]:
 
 def _wording_text(queries: Sequence[str]) -> str:
     counted = pluralise(len(queries), "answer abstains by its wording", "answers abstain by their wording")
-    return f"{counted}: {example_ids(queries, len(queries))}; only measures of claims take this as an abstention"
+    return f"{counted}: {first_ids(queries)}; only measures of claims take this as an abstention"
 
 
 def _no_value_note(reason: str, count: int, results: Sequence[MeasureResult]) -> Note:

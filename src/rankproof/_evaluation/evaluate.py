@@ -15,7 +15,7 @@ from rankproof._data.arrays import FloatArray, read_only
 from rankproof._data.ordering import Order
 from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.run import Run
-from rankproof._data.text import pluralise
+from rankproof._data.text import example_ids, pluralise
 from rankproof._evaluation.notes import evaluation_notes
 from rankproof._evaluation.options import Compat, EvaluateOptions, WeightsLike, make_evaluate_options
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, joined_repeats, with_inputs
@@ -41,7 +41,7 @@ def no_common_query_error(hits: Hits, source: str) -> InputError:
     judged, unjudged = hits.queries, hits.alignment_counts.unjudged_queries
     if not unjudged:
         return InputError("the run has none of the judged queries", fix="check the run and the selected queries", source=source)
-    ids = f"the run has {_first_ids(unjudged)}, the judgements have {_first_ids(judged)}"
+    ids = f"the run has {example_ids(unjudged)}, the judgements have {example_ids(judged)}"
     reason = next((f" ({what})" for what, plain in _MISMATCH_REASONS if {*map(plain, unjudged)} & {*map(plain, judged)}), "")
     what = f"no query of the run is judged in {hits.judged.source}: {ids}{reason}"
     return InputError(what, fix="use the same query ids in both", source=source)
@@ -51,12 +51,8 @@ def no_judged_query_error(source: str, selected: Collection[str] | None) -> Inpu
     """The error for judgements without any query, or without any of the selected ones."""
     if selected is None:
         return InputError("no query is judged", fix="check the qrels", source=source)
-    what = f"none of the {len(selected)} selected queries is judged: {_first_ids(tuple(sorted(selected)))}"
+    what = f"none of the {len(selected)} selected queries is judged: {example_ids(sorted(selected))}"
     return InputError(what, fix="check the ids of the selected queries", source=source)
-
-
-def _first_ids(queries: tuple[str, ...]) -> str:
-    return ", ".join(for_message(query) for query in queries[:3])
 
 
 MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
@@ -248,6 +244,6 @@ def _texts(hits: Hits, measures: Mapping[str, Measure]) -> dict[str, TextResult]
 def _weights_of(queries: Sequence[str], weights: Mapping[str, float]) -> FloatArray:
     missing = [query for query in queries if query not in weights]
     if missing:
-        what = f"{pluralise(len(missing), 'judged query has', 'judged queries have')} no weight: {_first_ids(tuple(missing))}"
+        what = f"{pluralise(len(missing), 'judged query has', 'judged queries have')} no weight: {example_ids(missing)}"
         raise UsageError(what, fix="give every judged query a weight")
     return read_only(np.array([weights[query] for query in queries], np.float64))

@@ -12,9 +12,9 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._data.grades import describe_conflicts, describe_converted, describe_judges, describe_merged
 from rankproof._data.ordering import RankScoreAgreement
+from rankproof._data.text import first_ids, pluralise
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._statistics.means import effective_size
-from rankproof.errors import for_message
 
 if TYPE_CHECKING:
     from rankproof._evaluation.result import MeasureResult, SystemResult
@@ -76,7 +76,7 @@ def _one_text(owners: Mapping[Note, Sequence[str]], everyone: int, most: int | N
     shown = sorted(owners, key=lambda note: -note.count)[:most] if most else list(owners)
     parts = [f"{_owner_names(owners[note], everyone)}{note.text.partition('; ')[0]}" for note in owners if note in shown]
     left_out = sum(len(names) for note, names in owners.items() if note not in shown)
-    more = [_count_text(left_out, "more system has this note", "more systems have this note")] if left_out else []
+    more = [pluralise(left_out, "more system has this note", "more systems have this note")] if left_out else []
     return "; ".join((*parts, *more, shown[0].text.partition("; ")[2]))
 
 
@@ -181,8 +181,8 @@ def _without_relevant(hits: Hits, rel: int) -> Note:
     return Note(
         "no-relevant",
         count,
-        f"{_count_text(count, 'query has', 'queries have')} no relevant document (grade {rel} or more) and "
-        f"{_number_form(count, 'scores 0', 'score 0')}: {_selected_queries(without_relevant, hits)}",
+        f"{pluralise(count, 'query has', 'queries have')} no relevant document (grade {rel} or more) and "
+        f"{'scores 0' if count == 1 else 'score 0'}: {_selected_queries(without_relevant, hits)}",
     )
 
 
@@ -194,15 +194,15 @@ def _about_queries(hits: Hits, skip_missing: bool) -> list[Note]:
         Note(
             "missing-queries",
             missing_count,
-            f"{_count_text(missing_count, 'judged query is', 'judged queries are')} not in the run and "
-            f"{_number_form(missing_count, *fate)}: "
+            f"{pluralise(missing_count, 'judged query is', 'judged queries are')} not in the run and "
+            f"{fate[0] if missing_count == 1 else fate[1]}: "
             f"{_selected_queries(missing, hits)}",
         ),
         Note(
             "unjudged-queries",
             unjudged,
-            f"{_count_text(unjudged, 'query of the run is not judged and is', 'queries of the run are not judged and are')} "
-            f"left out: {example_ids(hits.alignment_counts.unjudged_queries, unjudged)}",
+            f"{pluralise(unjudged, 'query of the run is not judged and is', 'queries of the run are not judged and are')} "
+            f"left out: {first_ids(hits.alignment_counts.unjudged_queries, count=unjudged)}",
         ),
         Note("query-named-all", hits.queries.count("all"), 'one query has the id "all"; its row is not the mean'),
     ]
@@ -219,21 +219,21 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
         Note(
             "scores-look-like-distances",
             counts.backwards if distances else 0,
-            f"in {_count_text(counts.backwards, 'query', 'queries')} better ranks have {has} scores: are the scores distances? "
+            f"in {pluralise(counts.backwards, 'query', 'queries')} better ranks have {has} scores: are the scores distances? "
             f"({question})",
         ),
         Note(
             "rank-contradicts-score",
             0 if distances else counts.contradictions,
-            f"{_count_text(counts.contradictions, 'row has', 'rows have')} a higher score than a row with a better rank; "
+            f"{pluralise(counts.contradictions, 'row has', 'rows have')} a higher score than a row with a better rank; "
             "documents are ordered by score (use --order rank to order them by rank)",
         ),
         Note(
             "dropped-duplicates",
             counts.dropped,
-            f"{_count_text(counts.dropped, 'row', 'rows')} dropped as duplicates (--on-duplicate)",
+            f"{pluralise(counts.dropped, 'row', 'rows')} dropped as duplicates (--on-duplicate)",
         ),
-        Note("several-tags", tags, f"the run has several tags: {example_ids(counts.tags, tags)}; is it from one system?"),
+        Note("several-tags", tags, f"the run has several tags: {first_ids(counts.tags)}; is it from one system?"),
     ]
 
 
@@ -242,14 +242,14 @@ def _about_judgements(hits: Hits) -> list[Note]:
     repeats, forms, labels = hits.judged.repeats, hits.alignment_counts.unicode_forms, hits.judged.judge_labels
     return [
         Note("machine-judgements", sum(labels.values()), describe_judges(labels, len(hits.judged.grades)) if labels else ""),
-        Note("repeated-judgements", repeats, f"{_count_text(repeats, 'repeated judgement', 'repeated judgements')} dropped"),
+        Note("repeated-judgements", repeats, f"{pluralise(repeats, 'repeated judgement', 'repeated judgements')} dropped"),
         Note("converted-grades", converted, describe_converted(converted)),
         Note("merged-subtopics", hits.judged.merged, describe_merged(hits.judged.merged)),
         Note("conflicting-judgements", conflicts, describe_conflicts(conflicts, hits.judged.on_conflict)),
         Note(
             "unicode-form",
             forms,
-            f"{_count_text(forms, 'id differs', 'ids differ')} from a judged id only by Unicode form (NFC or NFD); ids are "
+            f"{pluralise(forms, 'id differs', 'ids differ')} from a judged id only by Unicode form (NFC or NFD); ids are "
             "compared by bytes, so they do not match",
         ),
     ]
@@ -257,16 +257,4 @@ def _about_judgements(hits: Hits) -> list[Note]:
 
 def _selected_queries(chosen: BoolArray, hits: Hits) -> str:
     at = np.flatnonzero(chosen) if chosen.any() else ()
-    return example_ids([hits.queries[index] for index in at[:MAX_EXAMPLES]], len(at))
-
-
-def example_ids(names: Sequence[str], count: int) -> str:
-    return ", ".join(for_message(name) for name in names[:MAX_EXAMPLES]) + (", …" if count > MAX_EXAMPLES else "")
-
-
-def _number_form(count: int, singular: str, plural: str) -> str:
-    return singular if count == 1 else plural
-
-
-def _count_text(count: int, singular: str, plural: str) -> str:
-    return f"{count} {_number_form(count, singular, plural)}"
+    return first_ids([hits.queries[index] for index in at[:MAX_EXAMPLES]], MAX_EXAMPLES, count=len(at))
