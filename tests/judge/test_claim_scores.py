@@ -16,7 +16,7 @@ from rankproof._judge.claims.logprob import LogprobJudge, LogprobSettings
 from rankproof._judge.claims.registry import claim_judges, judge_of
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError, UsageError
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatReply, ChatRequest
 from rankproof.models._entailment import LABELS, BertEntailment, TorchEntailment, entailment_by_name
 from support.claim_tasks import claim_task, silent

@@ -135,14 +135,17 @@ def bands_tables(inputs: AnalysisInput, profile: BandProfile, references: Mappin
     random: list[CellValue] = ["random ranking", *counts.cell(None)]
     for chance in chances:
         random += [None if chance is None else chance.value, None]
+    columns = (
+        *(Column("system"), *counts.column),
+        *(column for name in names for column in (Column(name, "value"), Column(f"{name} band"))),
+    )
+    rows = rows if None in chances else [tuple(random), *rows]
+    banded = tuple(at for at, row in enumerate(rows) if row[0] in values)
     shown = Table(
         name=f"bands {profile.name}",
         title=f"Quality bands of the profile {profile.name}: {counts}",
-        columns=(
-            *(Column("system"), *counts.column),
-            *(column for name in names for column in (Column(name, "value"), Column(f"{name} band"))),
-        ),
-        rows=tuple(rows) if None in chances else (tuple(random), *rows),
+        columns=columns,
+        rows=tuple(rows),
         sentences=(
             *(f"{', '.join(same)}: {', '.join(map(str, profile.measures[name]))}." for name, same in names.items()),
             *(f"{role}: {for_message(name)}." for role, name in roles.items()),
@@ -150,6 +153,7 @@ def bands_tables(inputs: AnalysisInput, profile: BandProfile, references: Mappin
             "A band is a rule of thumb: values depend on the queries and the corpus size, so compare them with the baselines.",
         ),
         facts={**counts.facts, "profile": profile.name, "source": profile.source},
+        summary=TableSummary(tuple(column.name for column in columns), banded, ()),
     )
     meanings = meanings_table(profile, reached_bands(profile, values, list(names)))
     return [shown] if meanings is None else [shown, meanings]

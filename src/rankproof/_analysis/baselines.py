@@ -24,7 +24,7 @@ from rankproof._analysis.values import (
 )
 from rankproof._data.arrays import FloatArray
 from rankproof._data.run import Run
-from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_value
 from rankproof._results.experiment_result import SystemRun
 from rankproof.errors import UsageError, for_message
@@ -231,6 +231,7 @@ def _baseline_role(system_run: SystemRun) -> str | None:
     return TITLE_ONLY if fields == ["title"] else FULL_TEXT if "text" in fields else None
 
 
+_BEST_RERANKING = "best reranking"
 _RANDOM = Column("random", "value", "expected value of a random ranking")
 _POINTS_ABOVE_RANDOM = Column("pp vs random", "points", "percentage points above the expected value of a random ranking")
 
@@ -253,13 +254,15 @@ def _table(baseline_row: BaselineRow, inputs: AnalysisInput) -> Table:
     rows = [_row(name, value, baseline_row) for name, value in baseline_row.systems.items()]
     chance = [] if baseline_row.chance is None else [_row(RANDOM, baseline_row.chance, baseline_row)]
     last = _row(IDEAL, baseline_row.upper_bound.ideal, baseline_row)
+    columns, verdict = _columns(baseline_row), (*_below_random(baseline_row), *_sentences(baseline_row))
+    shown = tuple(column.name for column in columns if column.kind != "share" and column.name != _BEST_RERANKING)
     size = "corpus size unknown" if inputs.documents is None else f"{inputs.documents} documents"
     return Table(
         name=f"baselines {baseline_row.measure}",
         title=f"Baselines of {baseline_row.measure}: {baseline_row.counts}, {size}",
-        columns=_columns(baseline_row),
+        columns=columns,
         rows=(*chance, *rows, last),
-        sentences=(*_below_random(baseline_row), *_sentences(baseline_row), _legend(baseline_row)),
+        sentences=(*verdict, _legend(baseline_row)),
         notes=chance_notes(inputs),
         facts={
             **baseline_row.counts.facts,
@@ -267,6 +270,8 @@ def _table(baseline_row: BaselineRow, inputs: AnalysisInput) -> Table:
             "measure": baseline_row.measure,
             "baselines": dict(baseline_row.roles),
         },
+        verdict_first=True,
+        summary=TableSummary(shown, tuple(range(len(chance) + len(rows) + 1)), tuple(range(len(verdict)))),
     )
 
 
@@ -283,7 +288,7 @@ def _columns(baseline_row: BaselineRow) -> tuple[Column, ...]:
         *(Column("system"), *baseline_row.counts.column, Column("value", "value", f"mean {baseline_row.measure}")),
         *([] if baseline_row.chance is None else [_POINTS_ABOVE_RANDOM]),
         *gains_over,
-        Column("best reranking", "value", "the value of the retrieved documents in the best order"),
+        Column(_BEST_RERANKING, "value", "the value of the retrieved documents in the best order"),
         Column("pp to gain", "points", "gain of the best reranking, in percentage points"),
     )
 
@@ -355,7 +360,7 @@ def _overview(baseline_rows: Sequence[BaselineRow], described: int) -> Table:
         *(
             Column("best system"),
             Column("best value", "value"),
-            Column("best reranking", "value", "its documents in the best order"),
+            Column(_BEST_RERANKING, "value", "its documents in the best order"),
         ),
         Column(IDEAL, "value", "all judged documents in the best order"),
     )
@@ -373,4 +378,5 @@ def _overview(baseline_rows: Sequence[BaselineRow], described: int) -> Table:
         for row in baseline_rows
     ]
     worse = [sentence for row in baseline_rows[described:] for sentence in _below_random(row)]
-    return Table("baselines", "Every measure with its baselines", columns, tuple(rows), tuple(worse))
+    title, summary = "Every measure with its baselines", TableSummary()
+    return Table("baselines", title, columns, tuple(rows), tuple(worse), verdict_first=True, summary=summary)

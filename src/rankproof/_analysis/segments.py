@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import get_args
+from dataclasses import asdict, dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.query_groups import MIN_QUERIES, Grouping, small_segment_warnings
 from rankproof._analysis.values import measure_results
 from rankproof._data.arrays import FloatArray
-from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_p, format_value, pluralise
 from rankproof._data.validation import checked_choice
 from rankproof._evaluation.result import MeasureResult
@@ -190,20 +190,22 @@ def describe_segments(rows: Sequence[SegmentRow], measure: str, options: Segment
         return (f"All queries of {for_message(rows[0].system)} are in one segment, so there is no rest to compare with.",)
     if not real:
         return (f"No segment of {for_message(rows[0].system)} differs significantly from the rest.",)
-    return tuple(_describe_row(row, measure) for row in (real[:1] if len(rows) == 2 else real))
+    return tuple(_describe_finding({**asdict(row), "measure": measure}) for row in (real[:1] if len(rows) == 2 else real))
 
 
-def _describe_row(row: SegmentRow, measure: str) -> str:
-    assert row.difference is not None
-    assert row.rest is not None
-    assert row.p is not None
-    word = "lower" if row.difference < 0 else "higher"
+def _describe_finding(row: Mapping[str, Any]) -> str:
+    """A significant segment in a sentence, from the fields of a SegmentRow and its measure."""
+    difference = row["value"] - row["rest"]
     return (
-        f"{for_message(row.system)} is significantly {word} on {for_message(row.segment)} (n = {row.n}): {measure}"
-        f" {format_value(row.value)} against {format_value(row.rest)} on the rest, {row.difference:+.4f}, {format_p(row.p)}."
+        f"{for_message(row['system'])} is significantly {'lower' if difference < 0 else 'higher'} on"
+        f" {for_message(row['segment'])} (n = {row['n']}): {row['measure']} {format_value(row['value'])} against"
+        f" {format_value(row['rest'])} on the rest, {difference:+.4f}, {format_p(row['p'])}."
     )
 
 
+_SHOWN_SEGMENTS = 10
+"""The segments of a grouping that are shown without details: the lowest ones."""
+_SHOWN_FINDINGS = 5
 _ONE_TEST = "; two segments that are each other's rest are one test"
 
 
@@ -251,7 +253,11 @@ def segments(
     failing = view.failing_sentences(rows) if len(values) == 1 else ()
     sentences = (*failing, *last.sentences, *view.band_sentences, describe_tests(rows, tests, options))
     details[-1] = replace(last, sentences=sentences, notes=notes)
-    return [_overview(rows, values, view), *details] if len(values) > 1 else details
+    if len(values) > 1:
+        return [_overview(rows, values, view), *(replace(table, summary=TableSummary(sentences=())) for table in details)]
+    columns = tuple(column.name for column in last.columns if column.name not in ("difference", "system"))
+    shown = TableSummary(columns, tuple(range(min(len(last.rows), _SHOWN_SEGMENTS))), tuple(range(len(failing))))
+    return [replace(details[-1], verdict_first=True, summary=shown)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,10 +315,12 @@ def _overview(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], v
     queries = max(value.queries for value in values.values())
     every: tuple[CellValue, ...] = ("all queries", queries, *(value.value for value in values.values()))
     body = tuple((name, sizes[name], *(cells.get((name, system)) for system in values)) for name in names)
+    columns = (Column(grouping.by), Column("n", "count"), *(Column(system, "value") for system in values))
+    shown = (*range(min(len(body), _SHOWN_SEGMENTS)), len(body))
     return Table(
         name=f"segments by {grouping.by}",
         title=f"{measure} by {grouping.by}, lowest segment first: n = {pluralise(queries, 'query', 'queries')}",
-        columns=(Column(grouping.by), Column("n", "count"), *(Column(system, "value") for system in values)),
+        columns=columns,
         rows=(*body, every),
         sentences=(*describe_lowest_segment(rows, list(values), measure, view.options), *view.failing_sentences(rows)),
         notes=tuple(
@@ -321,6 +329,8 @@ def _overview(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], v
             if value.queries != queries
         ),
         facts={"n": queries, "measure": measure, "by": grouping.by},
+        verdict_first=True,
+        summary=TableSummary(tuple(column.name for column in columns), shown),
     )
 
 
@@ -382,3 +392,31 @@ def flat_segments_table(tables: Sequence[Table]) -> Table:
         rows += [(table.facts["measure"], table.facts["by"], row[0], *rest) for row, rest in zip(table.rows, cells, strict=True)]
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return Table("segments", "Every segment against the rest", columns, tuple(rows), notes=notes)
+
+
+_FINDING_COLUMNS = ("measure", "by", "segment", "system", "n", "value", "rest", "difference", "p", "rating")
+
+
+def segment_findings(tables: Sequence[Table]) -> Table:
+    """The segments of all tables that differ significantly from the rest, lower ones first: the answer of the short view."""
+    flat = flat_segments_table(tables)
+    records: list[dict[str, Any]] = [dict(record) for record in flat.records()]
+    findings = [record for verdict in ("lower", "higher") for record in records if record["verdict"] == verdict]
+    lower = [record for record in findings if record["verdict"] == "lower"]
+    sentences = [_describe_finding(record) for record in lower[:_SHOWN_FINDINGS]]
+    if len(lower) > len(sentences):
+        sentences.append(f"{pluralise(len(lower) - len(sentences), 'more segment is', 'more segments are')} significantly lower.")
+    if not lower:
+        sentences.append("No system is significantly lower on any segment than on the rest.")
+    tested = pluralise(sum(record["p"] is not None for record in records), "tested segment")
+    verb = "differs" if len(findings) == 1 else "differ"
+    shared = {name for name in ("measure", "by") if len({record[name] for record in records}) == 1}
+    columns = tuple(column for name in _FINDING_COLUMNS for column in flat.columns if column.name == name not in shared)
+    return Table(
+        "segment findings",
+        f"{len(findings)} of {tested} {verb} significantly from the rest",
+        columns,
+        tuple(tuple(record[column.name] for column in columns) for record in findings),
+        tuple(sentences),
+        verdict_first=True,
+    )

@@ -114,6 +114,7 @@ def agreement_table(rated: Sequence[RatedPair], judge_label: str, thresholds: Th
         sentences=tuple(_describe_agreement(next(iter(statistics.values())), rated, failed)),
         notes=tuple(_notes(rated, queries, thresholds)),
         facts={"rel": thresholds.rel, "judge_rel": thresholds.judge_rel, "failed": failed},
+        verdict_first=True,
     )
 
 

@@ -26,7 +26,7 @@ from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Messa
 from rankproof.stages import _fields
 from rankproof.stages._analyzer import split_words
 from rankproof.stages._fields import DEFAULT_FIELDS, check_known_fields, passage_text
-from rankproof.stages._scorers import LoadedKeywordScorer
+from rankproof.stages._scorers import LoadedPassageScorer, shared_words
 
 _DIGEST_LENGTH = 8
 USE = "judge"
@@ -164,7 +164,7 @@ class LoadedKeywordOverlapJudge:
 
     def __init__(self, judge: KeywordOverlapJudge, context: JudgeContext) -> None:
         self._judge, self._context = judge, context
-        self._scorer = LoadedKeywordScorer(context.corpus, judge.fields)
+        self._scorer = LoadedPassageScorer(context.corpus, judge.fields, shared_words)
 
     def grade_pair(self, pair: QueryDocPair) -> PairGrade:
         """The grade of the share; a query without words fails."""

@@ -12,7 +12,7 @@ import numpy as np
 from rankproof._data.arrays import IntArray
 from rankproof._data.corpus import Corpus
 from rankproof.models._base import EncoderModel
-from rankproof.models._trained.encoder import TrainedEncoder
+from rankproof.models._trained.checkpoint import TrainedEncoder
 from rankproof.models._trained.shape import normalise_input, parameter_count
 from rankproof.models._transformers import Canine, TransformersModel
 from rankproof.stages._base import Stage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from rankproof._tune.parameters import TunedSystem, changed_part
 from rankproof._tune.space import Settings
 from rankproof.errors import UsageError
 from rankproof.measures._base import Measure
-from rankproof.stages._base import BuildContext, Cost, LoadedScorer, Scorer, Stage
+from rankproof.stages._base import BuildContext, LoadedScorer, Scorer, Stage
 from rankproof.stages._maxsim import MaxSim
 from rankproof.stages._rerank import Rerank
 from rankproof.stages._scorers import BiEncoderScorer, CrossEncoderScorer, KeywordScorer
@@ -48,7 +48,7 @@ class SharedScorer:
         return LoadedSharedScorer(self, context)
 
 
-class LoadedSharedScorer:
+class LoadedSharedScorer(LoadedScorer):
     """Looks scores up, and asks the scorer for those that are missing."""
 
     def __init__(self, value: SharedScorer, context: BuildContext) -> None:
@@ -68,21 +68,6 @@ class LoadedSharedScorer:
         if self._context.corpus_key not in loaded:
             loaded[self._context.corpus_key] = self._value.by.build(self._context)
         return loaded[self._context.corpus_key]
-
-    def cost(self) -> Cost:
-        """No cost of its own."""
-        return Cost()
-
-    def facts(self) -> Mapping[str, Any]:
-        """None."""
-        return {}
-
-    def notes(self) -> Sequence[str]:
-        """None."""
-        return ()
-
-    def close(self) -> None:
-        """Keeps the scorer: other trials use it."""
 
 
 def share_scorers(stage: Stage, memos: dict[Scorer, ScoreMemo]) -> Stage:

@@ -44,6 +44,7 @@ def explain_answer(answer: str, reference: str) -> Table:
         rows=rows,
         sentences=(f"2 x {shared} shared / ({ours} in the answer + {theirs} in the reference) = {words.f1:.4f}.",),
         facts={"n": 1, "shared": shared, "answer": ours, "reference": theirs, "f1": words.f1},
+        verdict_first=True,
     )
 
 
@@ -61,6 +62,7 @@ def explain_token_bag(answer: str, reference: str) -> Table:
         rows=tuple((word, given[word], wanted[word], both[word]) for word in order),
         sentences=("2 x {} shared / ({} in the answer + {} in the reference) = ".format(*counts) + f"{f1:.4f}.",),
         facts={"n": 1, "shared": counts[0], "answer": counts[1], "reference": counts[2], "f1": f1},
+        verdict_first=True,
     )
 
 
@@ -103,7 +105,7 @@ def explain_answer_value(inputs: AnalysisInput, system: str, query: str, measure
     )
     title = found.title.replace(" of an answer", f" of {whose}")
     facts = {**found.facts, "query": query, "system": system}
-    return [replace(found, title=title, sentences=(*texts, *found.sentences), facts=facts)]
+    return [replace(found, title=title, sentences=(*texts, *found.sentences), facts=facts, verdict_first=True)]
 
 
 def _explained_claims(inputs: AnalysisInput, system: str, query: str, measure: Measure) -> ExplainedClaims:

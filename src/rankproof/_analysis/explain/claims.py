@@ -143,7 +143,7 @@ def _claim_tables(name: ClaimTable, explained: ExplainedClaims) -> Iterator[Tabl
             *(Column("evidence", about="text and sentence, from 1"), Column("text")),
         )
         rows = tuple(_claim_row(verdict) for verdict in verdicts)
-        yield Table(f"explain-{name}", title, columns, rows, tuple(_verdict_counts(verdicts)))
+        yield Table(f"explain-{name}", title, columns, rows, tuple(_verdict_counts(verdicts)), verdict_first=True)
 
 
 def _claim_row(one: ClaimVerdict) -> tuple[CellValue, ...]:

@@ -38,6 +38,7 @@ def explain_mean(inputs: AnalysisInput, system: str, measure: str, *, top: int =
         rows=tuple((*row, *_text(inputs, row[0])) for row in rows),
         sentences=_mean_sentences(one, system, measure),
         facts={"n": len(values), "system": system, "measure": measure, "value": one.value, "summary": one.summary},
+        verdict_first=True,
     )
 
 
@@ -75,6 +76,7 @@ def explain_difference(inputs: AnalysisInput, system: str, against: str, measure
             *_left_out(whole, common),
         ),
         facts={"n": len(parts), "system": system, "against": against, "measure": measure, "difference": difference},
+        verdict_first=True,
     )
 
 

@@ -61,6 +61,7 @@ def _ideal_list(inputs: AnalysisInput, measure: Measure, hits: Hits, query: str,
         rows=tuple(found[:rows]),
         sentences=(sentence, *_more_rows(len(found), rows)),
         facts={"n": 1, "query": query, "sum": total, "documents": len(found)},
+        verdict_first=True,
     )
 
 
@@ -77,6 +78,7 @@ def _relevant(inputs: AnalysisInput, measure: Measure, query: str, ranks: dict[s
         rows=tuple((doc, grades[doc], ranks.get(doc, NOT_RETRIEVED), *_snippet(inputs, doc)) for doc in docs[:rows]),
         sentences=(f"{len(docs) - missed} of {len(docs)} relevant documents were retrieved.", *_more_rows(len(docs), rows)),
         facts={"n": 1, "query": query, "documents": len(docs), "rel": least},
+        verdict_first=True,
     )
 
 
@@ -277,6 +279,7 @@ def _ranking(query: _Query, rows: int) -> Table:
         sentences=(*_sentences(query, len(ranks)), *_reply_sentences(query.reply)),
         facts=_facts(query),
         highlighted=frozenset(place for place, rank in enumerate(ranks) if rank in adding or _shows(query.losses.get(rank, 0.0))),
+        verdict_first=True,
     )
 
 

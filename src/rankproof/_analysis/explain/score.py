@@ -85,6 +85,7 @@ def _fused_score(inputs: AnalysisInput, system_run: SystemRun, query: str, doc: 
         tuple(row[: len(columns)] for row in rows),
         tuple(_sentences(method, value, unknown, facts["score"])),
         facts={**facts, "sum" if method.combine is None else "combined": value, "unknown": unknown},
+        verdict_first=True,
     )
 
 
@@ -145,7 +146,7 @@ def _term_scores(system_run: SystemRun, parts: Sequence[TermPart] | None, title:
         )
     rows = tuple((part.term, part.tf, part.df, part.idf, part.norm, part.weight) for part in parts)
     parameters = {"k1": system_run.stage["k1"], "b": system_run.stage["b"], "sum": float(total)}
-    return Table("explain-bm25", title, _TERMS, rows, tuple(sentences), facts={**facts, **parameters})
+    return Table("explain-bm25", title, _TERMS, rows, tuple(sentences), facts={**facts, **parameters}, verdict_first=True)
 
 
 def _rank_by_system(
@@ -159,7 +160,7 @@ def _rank_by_system(
         rows.append((other, None if place is None else place + 1, None if place is None else float(ranked_list.scores[place])))
     sentences.append("The table shows the document's rank in every system instead.")
     columns = (Column("system"), Column("rank", "count"), Column("score", "number"))
-    return Table("explain-ranks", title, columns, tuple(rows), tuple(sentences), facts=facts)
+    return Table("explain-ranks", title, columns, tuple(rows), tuple(sentences), facts=facts, verdict_first=True)
 
 
 def _why_no_parts(system_run: SystemRun) -> str:

@@ -1,4 +1,4 @@
-"""Rerank APIs of providers: Cohere, Jina, Voyage and mixedbread."""
+"""The rerank APIs: those of providers (Cohere, Jina, Voyage, mixedbread) and your own servers (TEI, Infinity, vLLM)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar
 from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._registry import Option
 from rankproof.models._api.settings import ApiKeyEnv
-from rankproof.stages._rerank_apis.scorer import BaseURL, RerankAPI
-from rankproof.stages._rerank_apis.wire import COHERE, MIXEDBREAD, VOYAGE, RerankShape
+from rankproof.stages._rerank_apis.scorer import BaseURL, BatchSize, RerankAPI
+from rankproof.stages._rerank_apis.wire import COHERE, MIXEDBREAD, TEI, VOYAGE
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,10 @@ class CohereRerank(RerankAPI):
     )
     price_in: float = field(default=0.0, init=False, repr=False, metadata=NOT_IN_IDENTITY)
     max_tokens_per_doc: Annotated[int, Option("where the API cuts a document, in tokens", least=1)] = 4096
+    shape = COHERE
     api: ClassVar[str] = "Cohere"
     reports_tokens: ClassVar[bool] = False
     bills_searches: ClassVar[bool] = True
-
-    @property
-    def shape(self) -> RerankShape:
-        """That of many servers, at a path of its own."""
-        return COHERE
 
     def parameters(self) -> Mapping[str, Any]:
         """Where documents are cut."""
@@ -79,12 +75,8 @@ class VoyageRerank(RerankAPI):
     api_key_env: ApiKeyEnv = field(default="VOYAGE_API_KEY", metadata=NOT_IN_IDENTITY)
     batch_size: Annotated[int, Option("the most documents of one request", least=1, most=1000)] = 1000
     truncation: Annotated[bool, Option("true to let the API cut texts that are too long")] = True
+    shape = VOYAGE
     api: ClassVar[str] = "Voyage"
-
-    @property
-    def shape(self) -> RerankShape:
-        """Its own."""
-        return VOYAGE
 
     def parameters(self) -> Mapping[str, Any]:
         """Whether texts are cut; the reply has no texts."""
@@ -110,13 +102,81 @@ class MixedbreadRerank(RerankAPI):
 
     base_url: BaseURL = "https://api.mixedbread.com/v1"
     api_key_env: ApiKeyEnv = field(default="MXBAI_API_KEY", metadata=NOT_IN_IDENTITY)
+    shape = MIXEDBREAD
     api: ClassVar[str] = "mixedbread"
-
-    @property
-    def shape(self) -> RerankShape:
-        """Its own."""
-        return MIXEDBREAD
 
     def parameters(self) -> Mapping[str, Any]:
         """The reply has no texts."""
         return {"return_input": False}
+
+
+RawScores = Annotated[bool, Option("true for the scores of the model before the sigmoid")]
+
+
+@dataclass(frozen=True)
+class TEIRerank(RerankAPI):
+    """A server with text-embeddings-inference, `/rerank`; it serves one model, and `model` names it in the results.
+
+    It refuses requests of more than 32 documents by default, and without `truncate` texts that are too long.
+    """
+
+    base_url: BaseURL = "http://127.0.0.1:8080"
+    batch_size: BatchSize = 32
+    raw_scores: RawScores = False
+    truncate: Annotated[bool, Option("whether the server cuts long texts; false: it refuses them")] = True
+    shape = TEI
+    api: ClassVar[str] = "TEI"
+    is_own_server: ClassVar[bool] = True
+    reports_tokens: ClassVar[bool] = False
+
+    @property
+    def may_cut(self) -> bool:
+        """As `truncate` says."""
+        return self.truncate
+
+    def parameters(self) -> Mapping[str, Any]:
+        """The scale of scores, and whether texts are cut; the reply has no texts."""
+        return {"raw_scores": self.raw_scores, "truncate": self.truncate, "return_text": False}
+
+
+@dataclass(frozen=True)
+class InfinityRerank(RerankAPI):
+    """A server with Infinity, `/rerank`."""
+
+    base_url: BaseURL = "http://127.0.0.1:7997"
+    raw_scores: RawScores = False
+    api: ClassVar[str] = "Infinity"
+    is_own_server: ClassVar[bool] = True
+
+    def parameters(self) -> Mapping[str, Any]:
+        """The scale of scores; the reply has no texts."""
+        return {"raw_scores": self.raw_scores, "return_documents": False}
+
+
+@dataclass(frozen=True)
+class VLLMRerank(RerankAPI):
+    """A server with vLLM, `/v1/rerank`; its replies always have the texts, so a request has fewer of them by default.
+
+    Without `truncate_prompt_tokens` it refuses a pair that is too long.
+    """
+
+    base_url: BaseURL = "http://127.0.0.1:8000/v1"
+    batch_size: BatchSize = 100
+    truncate_prompt_tokens: Annotated[
+        int, Option("where the server cuts a pair, in tokens; -1: at the limit of the model, 0: nowhere", least=-1)
+    ] = 0
+    api: ClassVar[str] = "vLLM"
+    is_own_server: ClassVar[bool] = True
+
+    @property
+    def may_cut(self) -> bool:
+        """Whether `truncate_prompt_tokens` is set."""
+        return self.truncate_prompt_tokens != 0
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Where pairs are cut."""
+        return {"truncate_prompt_tokens": self.truncate_prompt_tokens} if self.truncate_prompt_tokens else {}
+
+    def read_tokens(self) -> int:
+        """Where pairs are cut, if it is known."""
+        return max(self.truncate_prompt_tokens, 0)
