@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from tools.docs.site import DOCS
 
-from rankproof._analysis.answers.given import AnswerJudges, answers_of_logs
+from rankproof._analysis.answers.logged_answers import AnswerJudges, answers_of_logs
 from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, Evidence, Verdict
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, NoCalls
 from rankproof._evaluation.result import MeasureResult

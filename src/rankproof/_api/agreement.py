@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from rankproof._analysis.correlate import SystemOrder, correlate_orders, correlate_rankings, ordering_measures, system_order
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput
-from rankproof._analysis.rejudged import on_common_queries
+from rankproof._analysis.stability import on_common_queries
 from rankproof._api.inputs import DataLike, analysis_input, holds_results, results_of, with_value_notes
 from rankproof._api.values import Correlation, Stability
 from rankproof._data.qrels import Qrels

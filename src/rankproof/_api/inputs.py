@@ -65,7 +65,7 @@ def _loaded(data: Sequence[Any]) -> list[Result | ExperimentResult]:
 
 def _with_judges(measures: MeasuresLike, results: Sequence[Result | ExperimentResult]) -> MeasuresLike:
     """The measures; of claims, with the judge that all results have."""
-    from rankproof._analysis.answers.inputs import results_measures
+    from rankproof._analysis.answers.answer_input import results_measures
     from rankproof.measures._claim_base import measures_in_results
 
     if not _are_of_answers(measures):
@@ -209,8 +209,8 @@ def _are_of_answers(measures: MeasuresLike) -> bool:
 
 
 def _answers_input(results: ExperimentResult, measures: MeasuresLike, options: EvaluateArguments) -> AnalysisInput:
-    from rankproof._analysis.answers.given import AnswerJudges
-    from rankproof._analysis.answers.inputs import answer_input_from_results
+    from rankproof._analysis.answers.answer_input import answer_input_from_results
+    from rankproof._analysis.answers.logged_answers import AnswerJudges
     from rankproof._experiment.answers import Encoders
 
     if options:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankproof._analysis.rater_agreement import Pair, Rater, rater_agreement
-from rankproof._analysis.rater_agreement_tables import agreement_tables
+from rankproof._analysis.rater_agreement import Pair, Rater, agreement_tables, rater_agreement
 from rankproof._api.values import RaterAgreement
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.options import EvaluateOptions

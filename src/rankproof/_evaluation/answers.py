@@ -309,7 +309,20 @@ def _measure_result(
     unjudged = [*reasons.values()].count("failed")
     bounds = _bounds(measure, values, unjudged) if unjudged else None
     repeats = by_query if any(len(own) > 1 for own in by_query.values()) else {}
-    return MeasureResult(measure, mean, tuple(by_query), values, reasons=reasons, bounds=bounds, repeats=repeats)
+    repeat_reasons: dict[str, tuple[str, ...]] = {}
+    for case, outcome in outcomes:
+        if isinstance(outcome, str) and outcome != "missing" and case.query in by_query:
+            repeat_reasons[case.query] = (*repeat_reasons.get(case.query, ()), outcome)
+    return MeasureResult(
+        measure,
+        mean,
+        tuple(by_query),
+        values,
+        reasons=reasons,
+        bounds=bounds,
+        repeats=repeats,
+        repeat_reasons=repeat_reasons,
+    )
 
 
 def _with_errors(

@@ -41,6 +41,7 @@ class MeasureResult(Viewed):
     `reasons` says why a query has no value, such as failed or abstained, or that it has 0 for a missing answer. `bounds` are the
     summary with every failed value at its lowest and at its highest; None where nothing failed. `repeats` has all values of each
     query where a system was asked more than once: the value of the query is their mean. It is empty without repeats.
+    `repeat_reasons` says why some of the repeats of such a query have no value of their own.
     """
 
     measure: Measure
@@ -51,6 +52,7 @@ class MeasureResult(Viewed):
     reasons: Mapping[str, str] = field(default_factory=dict)
     bounds: Interval | None = None
     repeats: Mapping[str, FloatArray] = field(default_factory=dict)
+    repeat_reasons: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def counts(self) -> Mapping[str, int]:

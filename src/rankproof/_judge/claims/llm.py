@@ -183,6 +183,7 @@ class LLMClaimJudge:
 
     def _claim_groups(self, task: ClaimTask, places: Sequence[int]) -> list[list[int]]:
         """Groups with at most as many claims and characters as one request may have."""
+        # Counting a short claim as this long limits the number of claims and their characters by one sum.
         least = _CLAIM_CHARACTERS // self._settings.claims
         return pack(places, lambda place: max(len(task.claims[place].text), least), _CLAIM_CHARACTERS)
 
