@@ -314,7 +314,7 @@ def _winners(checks: Sequence[StabilityCheck], choice: Choice) -> Table:
 
 
 def check_rankings(inputs: AnalysisInput) -> None:
-    """Refuses an input whose values cannot be measured again: answers, or a system without rankings."""
+    """Rejects an input whose values cannot be measured again: answers, or a system without rankings."""
     check_judged(inputs)
     missing = [name for name in inputs.systems if name not in inputs.runs]
     for system in inputs.system_runs:

@@ -76,7 +76,7 @@ TIE_TOLERANCE = 1e-12
 
 
 def oriented_value(result: MeasureResult) -> float:
-    """The value with its sign such that higher is better; the lowest of all where there is none."""
+    """The value with its sign such that higher is better; the lowest of all if there is none."""
     if math.isnan(result.value):
         return -math.inf
     return -result.value if result.measure.higher_is_better is False else result.value

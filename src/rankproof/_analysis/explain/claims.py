@@ -49,7 +49,7 @@ class ExplainedClaims:
 
     @property
     def value(self) -> float | None:
-        """The value; None where the answer has none."""
+        """The value; None if the answer has none."""
         return self.one.per_query.get(self.case.query)
 
     @property
