@@ -94,7 +94,7 @@ def test_a_baseline_says_what_it_is() -> None:
         ),
         (
             '{"format": "rankproof-baseline", "schema": 7}',
-            "weights is missing; the file is damaged or was edited: save the baseline",
+            "rankproof is missing; the file is damaged or was edited: save the baseline",
         ),
     ],
 )

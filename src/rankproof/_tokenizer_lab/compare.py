@@ -227,6 +227,7 @@ def compare_tokenizers(plan: ComparisonPlan, settings: RunOptions | None = None)
     """Run every system on the shared queries under every condition."""
     check_any_system(plan.systems)
     settings, measures = settings or RunOptions(), requested_measures(plan.measures)
+    # All systems get the same queries, or a difference would be one of queries and not of systems.
     shared = select_shared_queries(plan)
     entries: list[MeasuredSystem] = []
     results: list[ExperimentResult] = []

@@ -76,6 +76,7 @@ def contrastive_loss(queries: Any, candidates: Any, masked: Any, temperature: fl
 
     logits = queries.float() @ candidates.float().T / temperature
     own = torch.arange(len(queries), device=logits.device)
+    # Other relevant documents of a query are no negatives of it; its own positive must stay.
     masked = masked.clone()
     masked[own, own] = False
     return torch.nn.functional.cross_entropy(logits.masked_fill(masked, float("-inf")), own)
@@ -278,6 +279,7 @@ def train_series(
         outcome = train(tokenized[repeat.kind], seed=repeat.seed, device=device, threads=threads, progress=progress(repeat))
         save_checkpoint(path, outcome.net, outcome.shape, outcome.tokenizer, outcome.metadata)
         done[repeat] = open_checkpoint(path)
+        # After each training, so that an interrupted series has the losses of its finished ones.
         _write_losses(folder, repeats, done)
     _write_losses(folder, repeats, done)
     return {repeat: done[repeat] for repeat in repeats}

@@ -44,7 +44,7 @@ def compare_answers(results: ExperimentResult) -> Comparison | None:
     """The answering systems of an experiment by the answers' own primary measure; None with fewer than two of them."""
     if results.answers is None or len(results.answers.systems) < 2:
         return None
-    from rankproof._analysis.answers.inputs import answer_input_from_results
+    from rankproof._analysis.answers.answer_input import answer_input_from_results
 
     inputs = answer_input_from_results(results).inputs
     primary = inputs.decision_settings.primary
