@@ -15,9 +15,9 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import in_a_sentence
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
-from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._evaluation.result import Result, answer_inputs_of, inputs_of
+from rankproof._evaluation.sources import RunSources, read_judgements
 from rankproof._results.experiment_result import COLLAPSE_KEY, DecisionSettings, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
@@ -213,13 +213,13 @@ def _unjudged_error(name: str) -> UsageError:
 
 
 def check_judged(inputs: AnalysisInput) -> None:
-    """Refuses an input of answers whose rankings have no judgements."""
+    """Rejects an input of answers whose rankings have no judgements."""
     if not inputs.qrels:
         raise _unjudged_error(inputs.name)
 
 
 def input_from_results(results: ExperimentResult, *, needs_judgements: bool = True) -> AnalysisInput:
-    """An input from the results of an experiment; results without judgements are refused if the analysis needs them.
+    """An input from the results of an experiment; results without judgements are rejected if the analysis needs them.
 
     Rankings of answers that were made elsewhere are measured here, if they are stored and judged.
     """
@@ -350,7 +350,7 @@ def _renamed(inputs: AnalysisInput, names: dict[str, str]) -> AnalysisInput:
 
 
 def set_corpus_size(inputs: AnalysisInput, documents: int | None) -> AnalysisInput:
-    """The input with this corpus size; a size that contradicts the results is refused."""
+    """The input with this corpus size; a size that contradicts the results is rejected."""
     if documents is None:
         return inputs
     if inputs.documents not in (None, documents):
@@ -359,7 +359,7 @@ def set_corpus_size(inputs: AnalysisInput, documents: int | None) -> AnalysisInp
 
 
 def check_same_dataset(dataset: Dataset, name: str, inputs: AnalysisInput) -> None:
-    """Refuses a dataset whose fingerprint differs from that of the results."""
+    """Rejects a dataset whose fingerprint differs from that of the results."""
     if any(COLLAPSE_KEY in system_run.facts for system_run in inputs.system_runs):
         what = f"the rankings of {for_message(inputs.name)} are collapsed: they contain values of a field, not documents"
         raise UsageError(what, fix="leave out the dataset, or run the experiment without collapse")

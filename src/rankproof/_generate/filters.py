@@ -83,7 +83,7 @@ class TermStatistics:
 def reject_reason(
     draft: QueryDraft, source: SourceDocument, documents: Sequence[Document], term_statistics: TermStatistics
 ) -> RejectReason | None:
-    """Why the query is rejected on its own, None where it passes."""
+    """Why the query is rejected on its own, None if it passes."""
     words = split_words(draft.text)
     texts = [split_words(term_statistics.texts[doc]) for doc in source.docs]
     checks: Mapping[RejectReason, Callable[[], bool]] = {

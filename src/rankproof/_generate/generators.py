@@ -157,7 +157,7 @@ def _misspell(word: str, random: Random) -> str:
 
 
 GenerationOutcome = QueryDraft | FailedDocument | None
-"""A query, a failure, or None where the document gives no query of the category."""
+"""A query, a failure, or None if the document gives no query of the category."""
 
 
 class QueryGenerator(Protocol):

@@ -97,7 +97,7 @@ def _found_share(counts: Mapping[str, int] | None) -> float | None:
 
 
 def check_new_folder(folder: str) -> None:
-    """Refuses a folder that exists."""
+    """Rejects a folder that exists."""
     if not folder:
         raise UsageError("no output folder", fix="name one with -o")
     if "\0" in folder:

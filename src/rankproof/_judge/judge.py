@@ -122,7 +122,7 @@ def report_path(output: str) -> str:
 
 
 def load_report(judge: Judge, output: str | None) -> JudgeReport:
-    """The report of an existing file, empty where there is none; a file of another judge is refused."""
+    """The report of an existing file, empty if there is none; a file of another judge is rejected."""
     if output is None or not os.path.exists(output):
         return JudgeReport(judge, {})
     qrels = open_file(output, format=_format(output)).qrels()
@@ -158,7 +158,7 @@ def report_qrels(report: JudgeReport, source: str = "judgements") -> Qrels:
 
 
 def check_writable(judge: Judge, pairs: Sequence[QueryDocPair], output: str) -> None:
-    """Refuses, before anything is judged, a folder that does not exist and ids that the format cannot hold."""
+    """Rejects, before anything is judged, a folder that does not exist and ids that the format cannot hold."""
     if not os.path.isdir(os.path.dirname(os.path.abspath(output))):
         raise UsageError(f"the folder of {for_message(output)} does not exist", fix="create the folder, or specify another file")
     rows = (Judgement(*pair, 0, judge_label=judge.judge_label) for pair in pairs)

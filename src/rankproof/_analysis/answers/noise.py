@@ -82,7 +82,7 @@ def _credits(result: Result, measure: ClaimMeasure, label: str) -> Credits:
 
 
 def _mean_flips(pairs: Iterable[tuple[Credits, Credits]]) -> float | None:
-    """The mean share of claims with another verdict, over pairs of repeats; None where no claim is in both."""
+    """The mean share of claims with another verdict, over pairs of repeats; None if no claim is in both."""
     shares = []
     for credits, other in pairs:
         both = credits.keys() & other.keys()

@@ -48,7 +48,7 @@ class _LabelledClaim:
 
     @property
     def human(self) -> float | None:
-        """The mean of the labels; None where nobody found something to check."""
+        """The mean of the labels; None if nobody found something to check."""
         values = [label.value for label in self.labels if label.value is not None]
         return sum(values) / len(values) if values else None
 
@@ -256,7 +256,7 @@ def _agreement_notes(judge: str, calibrations: Sequence[Calibration], matched: _
         yield f"{pluralise(failed, 'labelled claim')} left out: the judge failed on them"
     differ = sum((claim.human is None) != (claim.verdict.verdict == "nothing_to_check") for claim in every)
     if differ:
-        yield f"{pluralise(differ, 'claim')} where judge and people differ on whether there is anything to check"
+        yield f"judge and people differ on whether there is anything to check in {pluralise(differ, 'claim')}"
     if any(calibration.people_kappa is None for calibration in calibrations):
         yield "people's own agreement is not known: two people have to label the same claims (serve --assessor NAME)"
     few = min(calibrations, key=lambda calibration: (calibration.queries >= FEW_QUERIES, calibration.labels))
@@ -267,7 +267,7 @@ def _agreement_notes(judge: str, calibrations: Sequence[Calibration], matched: _
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _CorrectedMean:
-    """The mean of a measure of one system, and what people make of it; None where too few of its claims have labels."""
+    """The mean of a measure of one system, and what people make of it; None if too few of its claims have labels."""
 
     system: str
     measure: MeasureResult

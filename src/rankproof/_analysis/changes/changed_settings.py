@@ -26,7 +26,7 @@ def settings_table(changes: Changes) -> Table:
     many = sum(row[1] not in _RUN_FACTS for row in rows)
     counted = f"{pluralise(many, 'setting, version or fact differs', 'settings, versions and facts differ')}."
     columns = (
-        Column("of", about="experiment: the experiment file, system: its stage where there is no file, run: how it was run"),
+        Column("of", about="experiment: the experiment file, system: its stage if there is no file, run: how it was run"),
         Column("setting"),
         Column(changes.labels[0]),
         Column(changes.labels[1]),
@@ -67,7 +67,7 @@ def _stages(results: ExperimentResult) -> Settings:
 
 
 def _parsed(experiment: str) -> dict[str, Any] | None:
-    """The experiment file; None where there is none, or it is not TOML."""
+    """The experiment file; None if there is none, or it is not TOML."""
     try:
         return tomllib.loads(experiment) or None
     except (tomllib.TOMLDecodeError, RecursionError):

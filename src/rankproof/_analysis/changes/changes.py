@@ -212,7 +212,7 @@ def _has_primary(inputs: AnalysisInput) -> bool:
 def _compared_answers(
     before: ExperimentResult, after: ExperimentResult, labels: Labels, pairs: Sequence[tuple[str, str]]
 ) -> Comparison | None:
-    """The answers by the measures of both; None where one has none, or nothing is left to compare."""
+    """The answers by the measures of both; None if one has none, or nothing is left to compare."""
     if before.answers is None or after.answers is None:
         return None
     names = [name for name in before.answers.systems[0].measures if name in after.answers.systems[0].measures]
@@ -352,7 +352,7 @@ def _notes(changes: Changes, comparison: Comparison) -> Iterator[str]:
 
 
 def changed_systems(changes: Changes) -> list[MatchedSystem]:
-    """The systems of both, then those of one of them; a name is empty where the other results lack the system."""
+    """The systems of both, then those of one of them; a name is empty if the other results lack the system."""
     known = {name for system in changes.matched for name in (system.before, system.after)}
     own = {run.name for run in changes.after.system_runs}
     others = [run.name for run in changes.joined.system_runs if run.name not in known]

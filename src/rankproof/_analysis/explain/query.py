@@ -241,11 +241,11 @@ class _Query:
 
     @property
     def run(self) -> SystemRun | None:
-        """The run of the system; None where only its ranking is known."""
+        """The run of the system; None if only its ranking is known."""
         return next((run for run in self.inputs.system_runs if run.name == self.system), None)
 
     def score(self, rank: int) -> float | None:
-        """The score at a rank: of a search engine its own, None where it gives none."""
+        """The score at a rank: of a search engine its own, None if it gives none."""
         if self.run is not None and self.reply is not None:
             return self.run.own_score(self.id, self.ranked_list.docs[rank - 1])
         return float(self.ranked_list.scores[rank - 1])
@@ -254,7 +254,7 @@ class _Query:
 def explain_query(inputs: AnalysisInput, system: str, measure: str, query: str, *, rows: int = ROWS) -> list[Table]:
     """The ranking with what each document adds to the value, then the ideal ranking or the relevant documents."""
     result = measure_result(inputs, system, measure)
-    _refuse_unknown(query, result)
+    _reject_unknown(query, result)
     hits = all_hits(inputs)[system]
     parts = result.measure.parts(hits)
     at = hits.queries.index(query)
@@ -381,7 +381,7 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _refuse_unknown(query: str, result: MeasureResult) -> None:
+def _reject_unknown(query: str, result: MeasureResult) -> None:
     if query in result.query_ids:
         return
     from difflib import get_close_matches

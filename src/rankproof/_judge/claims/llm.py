@@ -258,7 +258,7 @@ def _parse_finding(
 
 
 def _parse_evidence(value: object, claim: int, known: frozenset[tuple[int, int]]) -> Evidence:
-    """The labels of sentences; a number is refused, because 2.10 and 2.1 are the same number."""
+    """The labels of sentences; a number is rejected, because 2.10 and 2.1 are the same number."""
     if not isinstance(value, list) or not all(isinstance(label, str) for label in value):
         raise ReplyParseError(f"the evidence of claim {claim} is not a list of labels as text")
     matches = [_SENTENCE_LABEL.fullmatch(label.strip()) for label in value]
