@@ -22,7 +22,7 @@ from rankproof._experiment.experiment import Experiment, default_systems
 from rankproof._io.toml_file import MAX_TOML_BYTES, KeyPath, key_lines, toml_key, toml_value
 from rankproof._registry import settings_of
 from rankproof.errors import InputError, UsageError
-from rankproof.measures._dcg import nDCG
+from rankproof.measures._gains import nDCG
 from rankproof.measures._user_model import RR
 from rankproof.models._registry import cross_encoder_by_name, encoder_by_name
 from rankproof.stages import BM25, BiEncoderScorer, CrossEncoderScorer, Dense, Fuse, KeywordScorer, MaxSim, Rerank

@@ -15,9 +15,9 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import in_a_sentence
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
-from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._evaluation.result import Result, answer_inputs_of, inputs_of
+from rankproof._evaluation.sources import RunSources, read_judgements
 from rankproof._results.experiment_result import COLLAPSE_KEY, DecisionSettings, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -25,13 +25,13 @@ from rankproof._analysis.values import measure_results
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_p, format_value, pluralise
+from rankproof._data.validation import checked_choice
 from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.correction import (
     CORRECTION_NAMES,
     CORRECTIONS,
     Correction,
     SamplingOptions,
-    check_choice,
     level_of,
 )
 from rankproof._statistics.intervals import Interval, bounded_mean_interval, describe_interval_method
@@ -50,7 +50,7 @@ class SegmentOptions(SamplingOptions):
 
     def __post_init__(self) -> None:
         SamplingOptions.__post_init__(self)
-        check_choice("correction", self.correction, Correction)
+        checked_choice("correction", self.correction, get_args(Correction))
 
 
 @dataclass(frozen=True, slots=True)

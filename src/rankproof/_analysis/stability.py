@@ -24,8 +24,7 @@ from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._data.validation import checked_integer, checked_number
 from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.repeats import runs_of_systems
-from rankproof._evaluation.result import Result
+from rankproof._evaluation.result import Result, runs_of_systems
 from rankproof._statistics.deterministic import products, random_words, stream_key, to_exact_sum
 from rankproof._statistics.distributions import student_quantile
 from rankproof.errors import UsageError, for_message

@@ -17,8 +17,8 @@ from rankproof._data.run import Run
 from rankproof._data.table import Column
 from rankproof._data.text import pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.inputs import align, prepare_judgements
 from rankproof._evaluation.result import MeasureResult, Result
+from rankproof._evaluation.sources import align, prepare_judgements
 from rankproof._statistics.intervals import Interval, mean_interval
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure

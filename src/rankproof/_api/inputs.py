@@ -11,11 +11,11 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_result, input_f
 from rankproof._analysis.query_groups import Grouping, by_list, default_grouping, group_queries
 from rankproof._data.dataset import Dataset
 from rankproof._data.table import Table
-from rankproof._evaluation.coerce import QrelsLike, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_forms
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import FILE_ARGUMENTS, EvaluateArguments, make_evaluate_options
 from rankproof._evaluation.result import Result, inputs_of
+from rankproof._evaluation.user_forms import QrelsLike, RunLike
 from rankproof._io.file_errors import missing_fix
 from rankproof._io.files import is_results_folder
 from rankproof._results.experiment_result import ExperimentResult

@@ -268,7 +268,7 @@ def _lacks_queries(path: str) -> bool:
 
 def _from_files(args: argparse.Namespace) -> LoggedAnswers:
     from rankproof._analysis.answers.logged_answers import LoggedAnswers
-    from rankproof._evaluation.coerce import name_runs_uniquely
+    from rankproof._evaluation.user_forms import name_runs_uniquely
     from rankproof._formats.texts import read_answers, read_queries
     from rankproof._io.open import open_source
 

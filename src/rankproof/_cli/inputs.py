@@ -303,9 +303,9 @@ def reevaluate(inputs: AnalysisInput, args: argparse.Namespace) -> AnalysisInput
 def _from_files(args: argparse.Namespace, also: Sequence[str], *, usual: bool) -> AnalysisInput:
     from rankproof._analysis.inputs import MAIN_MEASURES, input_from_evaluation
     from rankproof._cli.options import evaluate_options
-    from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._evaluation.evaluate import evaluate_runs
-    from rankproof._evaluation.inputs import RunSources, read_judgements
+    from rankproof._evaluation.sources import RunSources, read_judgements
+    from rankproof._evaluation.user_forms import name_runs_uniquely
 
     if len(args.files) < 2:
         check_results_folder(args.files[0])

@@ -19,8 +19,8 @@ from rankproof._data.ordering import ReadOptions, ranked_documents
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.inputs import RunSources
 from rankproof._evaluation.options import USUAL_PRIMARY
+from rankproof._evaluation.sources import RunSources
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._results.experiment_result import Completeness
 from rankproof._results.label_tasks import labelled_folder
