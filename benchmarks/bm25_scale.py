@@ -34,9 +34,8 @@ from rankproof._formats.read import read_folder_texts
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof.stages import BM25
 from rankproof.stages._base import BuildContext, QueryTimer
-from rankproof.stages._bm25 import BM25Searcher, idf
+from rankproof.stages._bm25 import BM25Partitions, BM25Searcher, TermAnalysis, idf
 from rankproof.stages._bm25_index import pair_factors
-from rankproof.stages._bm25_partitions import BM25Partitions, TermAnalysis
 
 from . import scale
 from .evaluation_tool import best

@@ -56,7 +56,7 @@ def passages(count: int) -> list[str]:
 
 def minilm_tools() -> dict[str, Encode]:
     """MiniLM by rankproof, by fastembed where it is installed, and by sentence-transformers, which is the last."""
-    from rankproof.models._minilm import MiniLM, download_minilm
+    from rankproof.models._bert import MiniLM, download_minilm
 
     download_minilm(lambda text: print(text, file=sys.stderr), lambda done, total: None)
     ours: dict[str, Encode] = {
@@ -70,7 +70,7 @@ def minilm_tools() -> dict[str, Encode]:
 
 def by_fastembed() -> Encode:
     """The fp32 graph of rankproof by fastembed, truncated at 256 tokens, one text at a time as the graph needs it."""
-    from rankproof.models._minilm import minilm_folder
+    from rankproof.models._bert import minilm_folder
     from rankproof.models._onnx.folder import open_model_folder
     from rankproof.models._onnx.graph import write_graph
 
@@ -102,7 +102,7 @@ def theirs() -> Encode:
 
 
 def _as_theirs(folder: Path) -> Path:
-    from rankproof.models._minilm import MINILM_SHA256, minilm_folder
+    from rankproof.models._bert import MINILM_SHA256, minilm_folder
 
     for name in ("config.json", *MINILM_SHA256):
         (folder / name).symlink_to(minilm_folder() / name)
@@ -152,7 +152,7 @@ def compare(tools: dict[str, Encode], given: Sequence[str], rounds: int) -> None
 
 def threads(given: Sequence[str], rounds: int) -> None:
     """Prints the wall times of one and two threads."""
-    from rankproof.models._minilm import MiniLM
+    from rankproof.models._bert import MiniLM
     from rankproof.models._wordllama import WordLlama
 
     print("\n| encoder | one thread, s | two threads, s | ratio |\n|---|---:|---:|---:|")

@@ -40,11 +40,10 @@ from rankproof.models._base import PRECISIONS
 from rankproof.models._bert import Bert, open_bert_tokenizer
 from rankproof.models._device import GPU_PRECISIONS, Placement, available_cores, chosen_device
 from rankproof.models._onnx.folder import CONFIG, TOKENIZER, WEIGHTS, open_model_folder
-from rankproof.models._token_batch import BatchTokenizer
-from rankproof.models._tokenizer import TokenizerFile
+from rankproof.models._tokenizer import BatchTokenizer, TokenizerFile
 from rankproof.stages._base import BuildContext
 from rankproof.stages._dense import Dense
-from rankproof.stores._nearest import VectorRows, best_kernel, nearest, nearest_by_torch
+from rankproof.stores._memory import VectorRows, best_kernel, nearest, nearest_by_torch
 
 from .gpu_texts import Words, make_dataset
 
@@ -110,7 +109,7 @@ def write_weights(folder: Path) -> None:
     import torch
     from safetensors.torch import load_file, save_file
 
-    from rankproof.models._minilm import minilm_folder
+    from rankproof.models._bert import minilm_folder
 
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: one for name, one in load_file(minilm_folder() / WEIGHTS).items() if one.is_floating_point()}

@@ -18,8 +18,7 @@ from tools import shared_folder
 from rankproof import Dataset, read_dataset
 from rankproof.stages import BM25
 from rankproof.stages._analyzer import split_words
-from rankproof.stages._bm25 import BM25Searcher, index_in_memory
-from rankproof.stages._bm25_partitions import BM25Partitions
+from rankproof.stages._bm25 import BM25Partitions, BM25Searcher, index_in_memory
 
 from .bm25_tokens import COLLECTIONS, DATA, MEASURE, markdown, measured, shown
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankproof.stages._fields import Fields as Fields
     from rankproof.stages._fields import check_settings as check_settings
     from rankproof.stages._fields import passage_texts as passage_texts
+    from rankproof.stages._scorers import PassageScorer as PassageScorer
     from rankproof.stores._base import checked_batch as checked_batch
     from rankproof.stores._base import checked_depth as checked_depth
     from rankproof.stores._base import checked_dimensions as checked_dimensions
@@ -46,6 +47,7 @@ else:
         ExportFormat="rankproof._render.exports",
         Fields="rankproof.stages._fields",
         NOT_IN_IDENTITY="rankproof._data.identity",
+        PassageScorer="rankproof.stages._scorers",
         PlotSettings="rankproof._plots.inputs",
         ReportsQueryTruncation="rankproof.stages._base",
         ReportsTruncation="rankproof.stages._base",

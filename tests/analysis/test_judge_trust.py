@@ -13,7 +13,7 @@ from rankproof._data.claims import Claim, ClaimVerdict, Verdict
 from rankproof._data.table import Table
 from rankproof._evaluation.claim_verdicts import matching_label
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
-from rankproof._formats.labels import ClaimLabel, ClaimLabels, PersonLabel, claim_key
+from rankproof._formats.claims import ClaimLabel, ClaimLabels, PersonLabel, claim_key
 from rankproof.errors import InputError, UsageError
 from rankproof.measures import ClaimR, Faithfulness, Hallucination
 from rankproof.measures._claim_base import ClaimMeasure
@@ -121,7 +121,7 @@ def test_failed_verdicts_and_claims_without_anything_to_check_are_left_out_and_c
     agreement, _ = trust_tables(result_of(claims), labels_of(*given))
     assert agreement.rows[0][4] == 36
     assert "1 labelled claim left out: the judge failed on them" in agreement.notes
-    assert "2 claims where judge and people differ on whether there is anything to check" in agreement.notes
+    assert "judge and people differ on whether there is anything to check in 2 claims" in agreement.notes
 
 
 def test_a_judge_that_is_not_better_than_chance_gets_a_sentence() -> None:

@@ -21,7 +21,7 @@ from rankproof._experiment.estimate import estimate_cost
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._llm.budget import Budget
 from rankproof.errors import UsageError
-from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import ChatRequest, Message
 from rankproof.models._chat.openai import OpenAIChat
 from rankproof.models._registry import chat_model_by_name

@@ -174,17 +174,46 @@ def test_baselines_say_what_bands_mean_in_the_details_alone(results: str, capsys
     assert all(row["meaning"] and row["what to do next"] for row in (*tables[-3]["rows"], *tables[-1]["rows"]))
 
 
-def test_baselines_without_meanings_are_no_summary(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bands = tmp_path / "ours.toml"
-    bands.write_text('[shop]\nsource = "our targets"\n[shop.measures."Success@1"]\nlow = 0\nhigh = 0.9\n')
-    assert main(["baselines", *files, "--bands", str(bands)]) == 0
-    assert "this is a summary" not in capsys.readouterr().err
+def test_baselines_show_the_answer_first_and_every_measure_in_the_details(
+    results: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["baselines", results, "-m", "nDCG@10"]
+    assert main(argv) == 0
+    short = capsys.readouterr().out
+    assert "has the best nDCG@10" in short.splitlines()[2]
+    assert "Every measure with its baselines" not in short
+    assert main([*argv, "--details"]) == 0
+    assert "Every measure with its baselines" in capsys.readouterr().out
+
+
+def test_segments_show_the_findings_first_and_all_segments_in_the_details(
+    results: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["segments", results, "--by", "category", "--by", "length"]
+    assert main(argv) == 0
+    short = capsys.readouterr()
+    title, _, first, *_ = short.out.splitlines()
+    assert title.endswith("of 24 tested segments differ significantly from the rest")
+    assert "is significantly lower on" in first
+    assert "each segment against the rest" not in short.out
+    assert "--details" in short.err
+    assert main([*argv, "--details"]) == 0
+    assert capsys.readouterr().out.count("each segment against the rest") == 3 * 2
+
+
+def test_segments_without_a_rest_say_so_first(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["segments", *files]) == 0
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "nDCG@10 by relevant: no segment was tested against the rest",
+        "",
+        "All queries are in one segment, so there is no rest to compare with.",
+    ]
 
 
 def test_segments_are_rated_in_every_format(results: str, capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["segments", results, "--by", "category", "-m", "nDCG@10,Success@5", "--samples", "100"]
-    for format in ("csv", "json", "markdown", "table"):
-        assert main([*argv, "--format", format]) == 0
+    for shown in (["--format", "csv"], ["--format", "json"], ["--format", "markdown"], ["--details"]):
+        assert main([*argv, *shown]) == 0
         assert "failing" in capsys.readouterr().out
     assert main([*argv, "--format", "csv"]) == 0
     rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))

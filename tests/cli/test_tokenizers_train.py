@@ -52,8 +52,7 @@ def test_the_loss_falls(learned: Path) -> None:
 
 
 def test_recall_on_held_out_queries_is_far_above_chance(learned: Path) -> None:
-    from rankproof.models._trained.checkpoint import open_checkpoint
-    from rankproof.models._trained.encoder import TrainedEncoder
+    from rankproof.models._trained.checkpoint import TrainedEncoder, open_checkpoint
 
     sample = read_dataset_or_sample("sample")
     taught = set(open_checkpoint(learned / "wordpiece-1000-1").metadata["data"]["queries"])

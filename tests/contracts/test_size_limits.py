@@ -37,7 +37,7 @@ from rankproof._experiment.runner import StageRunner
 from rankproof._formats.documents import read_corpus_files
 from rankproof._importers.base import ImportOptions
 from rankproof._importers.registry import import_source
-from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof._io.array_files import open_arrays, write_arrays
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.files import write_blocks
 from rankproof._io.open import open_source, raw_lines, read_all_bytes
@@ -48,7 +48,7 @@ from rankproof._statistics.permutation import label_p, randomisation_p
 from rankproof.measures._parse import parse_measures
 from rankproof.stages import BM25, RM3, Dense
 from rankproof.stages._base import BuildContext, Stage
-from rankproof.stores._nearest import VectorRows, best_kernel, nearest
+from rankproof.stores._memory import VectorRows, best_kernel, nearest
 from support.paths import SOURCE
 from support.small_models import HashedWords
 
@@ -294,14 +294,14 @@ LAWS: dict[str, tuple[int, Compute]] = {
     "_io.streams:_OUTPUT_BYTES": (16, unpacked),
     "_io.open:_PIPE_BYTES": (16, piped),
     "_io.files:_BUFFER_BYTES": (16, written),
-    "_io.array_file:_CHUNK_BYTES": (16, stored_arrays),
+    "_io.array_files:_CHUNK_BYTES": (16, stored_arrays),
     "_data.arrays:_BLOCK_IDS": (4, packed_ids),
     "_data.arrays:merged_entries.at_once": (8, merged),
     "_data.partition_builder:_SINGLE_DOCUMENTS": (4, both),
     "_data.partition_builder:PARTITION_BYTES": (64, both),
     "_io.corpus_store:PARTITION_BYTES": (64, both),
     "_formats.source_table:_ROWS_AT_ONCE": (4, imported_parquet),
-    "_formats.parquet:_BATCH_ROWS": (16, lambda size, folder: converted(size // 8 + 1, folder)),
+    "_formats.arrow:_BATCH_ROWS": (16, lambda size, folder: converted(size // 8 + 1, folder)),
     "_formats.native:BLOCK_BYTES": (64, lambda size, folder: converted(size // 16 + 1, folder)),
     "_align.native:align_text.block": (64, measured_files),
     "_align.native:judge_text.block": (64, measured_files),
@@ -316,13 +316,13 @@ LAWS: dict[str, tuple[int, Compute]] = {
     "_statistics.intervals:_CELLS": (24, resampled),
     "_analysis.stability:_CELLS": (160, halves),
     "_statistics.collapse:_ROWS_PER_CHUNK": (4, cosines),
-    "stores._nearest:QUERIES_PER_BATCH": (4, nearest_rows),
-    "stores._nearest:PRODUCTS_PER_BATCH": (32, nearest_rows),
-    "stores._nearest:CANDIDATES_PER_BATCH": (4, nearest_rows),
+    "stores._memory:QUERIES_PER_BATCH": (4, nearest_rows),
+    "stores._memory:PRODUCTS_PER_BATCH": (32, nearest_rows),
+    "stores._memory:CANDIDATES_PER_BATCH": (4, nearest_rows),
     "stages._bm25_index:_ROWS_PER_CALL": (4, partial(documents_searched, BM25())),
     "stages._bm25_index:build_postings.block": (4, partial(documents_searched, BM25())),
-    "stages._rm3:_CACHED_DOCUMENTS": (4, partial(documents_searched, RM3(BM25()))),
-    "stages._rm3:_CACHED_TERMS": (4, partial(documents_searched, RM3(BM25()))),
+    "stages._rewrite:_CACHED_DOCUMENTS": (4, partial(documents_searched, RM3(BM25()))),
+    "stages._rewrite:_CACHED_TERMS": (4, partial(documents_searched, RM3(BM25()))),
     "stages._vectors:FIRST_BLOCK": (4, partial(documents_searched, Dense(HashedWords(dimensions=32)))),
     "stages._vectors:LARGEST_BLOCK": (4, partial(documents_searched, Dense(HashedWords(dimensions=32)))),
     "stages._partitions:_MERGED_HITS": (4, partitions_searched),
@@ -398,8 +398,8 @@ NO_BLOCKS = {
     ),
     **dict.fromkeys(
         (
-            *("models._token_batch:TEXTS_PER_CALL", "models._token_batch:_TEXTS_PER_TASK", "models._wordllama:_TEXTS_PER_TASK"),
-            *("models._trained.encoder:_TOKENS_PER_BATCH", "models._transformers:_TOKENS_PER_BATCH"),
+            *("models._tokenizer:TEXTS_PER_CALL", "models._tokenizer:_TEXTS_PER_TASK", "models._wordllama:_TEXTS_PER_TASK"),
+            *("models._trained.checkpoint:_TOKENS_PER_BATCH", "models._transformers:_TOKENS_PER_BATCH"),
             *("models._trained.shape:ATTENTION_BLOCK", "_tokenizer_lab.train:_BLOCK"),
         ),
         "needs the weights of a model; the tests of models compare batches",

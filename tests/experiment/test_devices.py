@@ -9,9 +9,8 @@ import pytest
 from rankproof._experiment.checks import UsedDevices, used_devices
 from rankproof.errors import UsageError
 from rankproof.models import _device
-from rankproof.models._bert import CrossEncoder
+from rankproof.models._bert import CrossEncoder, MiniLM
 from rankproof.models._device import Placement, chosen_device
-from rankproof.models._minilm import MiniLM
 from rankproof.models._wordllama import WordLlama
 from rankproof.stages._base import Stage
 from rankproof.stages._bm25 import BM25

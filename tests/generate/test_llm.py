@@ -23,7 +23,7 @@ from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatRequest
 from rankproof.models._chat.llama_cpp import Llama
 from support.bad_inputs import harmful_texts
@@ -191,13 +191,13 @@ def test_rejected_queries_are_replaced_in_a_limited_number_of_rounds() -> None:
 
 def test_a_second_run_makes_no_call_and_a_spent_budget_loses_nothing(tmp_path: Path) -> None:
     model = ScriptedChat(good)
-    with _session(open_cache=ResponseCaches(tmp_path), budget=Budget(calls=4)) as session, pytest.raises(BudgetError):
+    with _session(caches=ResponseCaches(tmp_path), budget=Budget(calls=4)) as session, pytest.raises(BudgetError):
         generated(model, session=session)
-    with _session(open_cache=ResponseCaches(tmp_path)) as session:
+    with _session(caches=ResponseCaches(tmp_path)) as session:
         first = generated(model, session=session)
     assert model.log.calls == 6
     silent = ScriptedChat(())
-    with _session(open_cache=ResponseCaches(tmp_path)) as session:
+    with _session(caches=ResponseCaches(tmp_path)) as session:
         pipeline = pipeline_of(silent, session=session)
         again = pipeline.generate()
         report = pipeline.report(again, None)

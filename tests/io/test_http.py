@@ -14,7 +14,7 @@ import pytest
 
 from rankproof._io.http import Connection, ConnectionLostError
 from rankproof._io.secrets import Secret
-from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import ChatRequest, Message
 from rankproof.models._chat.openai import OpenAIChat
 from support.chat_server import ChatServer

@@ -14,7 +14,7 @@ from rankproof._evaluation.answers import evaluate_answers
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._judge.claims.registry import claim_judges
 from rankproof._llm.session import LLMSession
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatRequest
 from support.scripted_chat import ScriptedChat
 

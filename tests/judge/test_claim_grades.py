@@ -13,7 +13,7 @@ from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
 from rankproof._judge.pairs import QueryDocPair
 from rankproof._llm.session import LLMSession
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatRequest
 from support.claim_tasks import claim_task, silent
 from support.paths import DOCS

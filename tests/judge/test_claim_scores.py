@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from rankproof._data.claims import ClaimTable
-from rankproof._evaluation.overlap_judge import OverlapJudge
+from rankproof._evaluation.claim_judges import OverlapJudge
 from rankproof._judge.claims.llm import LLMClaimJudge
 from rankproof._judge.claims.local_models import EmbeddingJudge, EmbeddingSettings, EntailmentJudge, EntailmentSettings
 from rankproof._judge.claims.logprob import LogprobJudge, LogprobSettings
 from rankproof._judge.claims.registry import claim_judges, judge_of
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError, UsageError
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatReply, ChatRequest
 from rankproof.models._entailment import LABELS, BertEntailment, TorchEntailment, entailment_by_name
 from support.claim_tasks import claim_task, silent

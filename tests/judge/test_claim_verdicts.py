@@ -16,7 +16,7 @@ from rankproof._judge.claims.llm import LLMClaimJudge, LLMClaimSettings
 from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatRequest
 from support.claim_tasks import CONTEXTS, claim_task, silent
 from support.scripted_chat import ScriptedChat, ScriptedReply, reply
@@ -334,7 +334,7 @@ def test_reversed_order_turns_contexts_and_claims_around_and_maps_the_verdicts_b
 def test_a_repeat_asks_again_and_is_cached_on_its_own(tmp_path: Path) -> None:
     model, task = every_claim_said(), claim_task("answer-contexts", ["One."])
     for _ in range(2):
-        with session(open_cache=ResponseCaches(tmp_path)) as opened:
+        with session(caches=ResponseCaches(tmp_path)) as opened:
             judge = llm_judge(model, opened)
             for each in (judge, judge, judge.varied(repeat=1), judge.varied(repeat=2)):
                 each.judge([task], silent)
@@ -343,9 +343,9 @@ def test_a_repeat_asks_again_and_is_cached_on_its_own(tmp_path: Path) -> None:
 
 def test_after_a_spent_budget_the_same_tasks_continue_where_they_stopped(tmp_path: Path) -> None:
     model, tasks = every_claim_said(), [claim_task("answer-contexts", [f"Claim {at}."]) for at in range(5)]
-    with session(open_cache=ResponseCaches(tmp_path), budget=Budget(calls=2)) as opened, pytest.raises(BudgetError):
+    with session(caches=ResponseCaches(tmp_path), budget=Budget(calls=2)) as opened, pytest.raises(BudgetError):
         llm_judge(model, opened).judge(tasks, silent)
-    with session(open_cache=ResponseCaches(tmp_path)) as opened:
+    with session(caches=ResponseCaches(tmp_path)) as opened:
         found = llm_judge(model, opened).judge(tasks, silent)
         assert (opened.meter.spent.calls, opened.meter.spent.journaled) == (3, 2)
     assert [verdict.verdict for (verdict,) in found] == ["not_stated"] * 5

@@ -11,7 +11,7 @@ from tools.attacks.servers import attack
 
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
-from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from support.bad_inputs import bad_input_rows
 from support.chat_faults import FAULTS, ChatFault, well_behaved

@@ -10,12 +10,12 @@ import pytest
 
 from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Budget, BudgetError, SpendMeter, Usage, estimate_request, parse_budget, token_cost
-from rankproof._llm.cache import DiskResponseCache, ResponseCaches, request_key
+from rankproof._llm.cache import ResponseCache, ResponseCaches, request_key
 from rankproof._llm.call_counts import CallTotals, reply_notes
 from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES, CancelledError, ChatClient, ReplyParseError
 from rankproof._llm.session import LLMSession, map_concurrent, map_in_order
 from rankproof.errors import ExternalError, UsageError
-from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from rankproof.models._chat.llama_cpp import Llama
 from support.chat_server import TOKENS_OUT, ChatServer, completion
@@ -510,7 +510,7 @@ def test_a_failed_request_is_not_cached(tmp_path: Path) -> None:
 
 def test_a_journal_truncated_anywhere_keeps_every_complete_reply(tmp_path: Path) -> None:
     path = tmp_path / "book.journal"
-    book = DiskResponseCache(path, ChatReply)
+    book = ResponseCache(path, ChatReply)
     ends = [0]
     for key in "abc":
         book.put(key, reply(f"reply {key}"))
@@ -519,19 +519,19 @@ def test_a_journal_truncated_anywhere_keeps_every_complete_reply(tmp_path: Path)
     whole = path.read_bytes()
     for cut in [*range(ends[1], ends[2], 7), ends[2] - 1, ends[2], ends[3] - 1]:
         path.write_bytes(whole[:cut])
-        book = DiskResponseCache(path, ChatReply)
+        book = ResponseCache(path, ChatReply)
         kept = [key for key in "abc" if book.find(key)]
         assert kept == list("abc")[: sum(end <= cut for end in ends[1:])]
         book.put("z", reply("new"))
         book.close()
-        book = DiskResponseCache(path, ChatReply)
+        book = ResponseCache(path, ChatReply)
         assert book.find("z") == reply("new")
         book.close()
 
 
 def test_a_damaged_journal_is_reported_and_keeps_the_records_before(tmp_path: Path) -> None:
     path = tmp_path / "book.journal"
-    book = DiskResponseCache(path, ChatReply)
+    book = ResponseCache(path, ChatReply)
     book.put("a", reply("first"))
     middle = path.stat().st_size
     book.put("b", reply("second"))
@@ -541,17 +541,17 @@ def test_a_damaged_journal_is_reported_and_keeps_the_records_before(tmp_path: Pa
     content[middle + 80] ^= 0xFF
     path.write_bytes(content)
     with pytest.raises(ExternalError, match="before the damage"):
-        DiskResponseCache(path, ChatReply)
-    book = DiskResponseCache(path, ChatReply)
+        ResponseCache(path, ChatReply)
+    book = ResponseCache(path, ChatReply)
     assert book.find("a") == reply("first")
     assert book.find("b") is None
     book.close()
 
 
 def test_a_response_cache_that_another_process_has_open_is_refused(tmp_path: Path) -> None:
-    book = DiskResponseCache(tmp_path / "book.journal", ChatReply)
+    book = ResponseCache(tmp_path / "book.journal", ChatReply)
     with pytest.raises(ExternalError, match="another rankproof is sending the same requests"):
-        DiskResponseCache(tmp_path / "book.journal", ChatReply)
+        ResponseCache(tmp_path / "book.journal", ChatReply)
     book.close()
 
 

@@ -13,16 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._io.journal import Journal
+from rankproof._io.array_files import Journal
 from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Budget, BudgetError
-from rankproof._llm.cache import ResponseCaches
+from rankproof._llm.cache import ResponseCaches, split_tokens
 from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.embedding import CachedEncoder, estimate_texts, load_encoder
 from rankproof._llm.session import LLMSession
-from rankproof._llm.vector_cache import split_tokens
 from rankproof.errors import ExternalError, UsageError
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from support.embedding_server import NAMES, REPORTS_TOKENS, EmbeddingServer, tokens_of
 from support.scripted_server import NEVER, Request, Sent
 

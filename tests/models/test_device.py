@@ -13,11 +13,10 @@ import pytest
 from rankproof._data.identity import identity_key
 from rankproof.errors import UsageError
 from rankproof.models import _device
-from rankproof.models._bert import Bert, CrossEncoder
+from rankproof.models._bert import Bert, CrossEncoder, MiniLM
 from rankproof.models._device import Placement, chosen_device, has_gpu_files, idle_gpu_note, place
-from rankproof.models._minilm import MiniLM
 from rankproof.models._torch import SentenceTransformer
-from rankproof.models._trained.encoder import TrainedEncoder
+from rankproof.models._trained.checkpoint import TrainedEncoder
 from rankproof.models._transformers import ByT5
 
 Machine = Callable[..., None]

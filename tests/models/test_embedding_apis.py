@@ -13,7 +13,7 @@ from rankproof._data.identity import identity_key
 from rankproof.errors import UsageError
 from rankproof.models._api.embedding import EmbeddingApi, cut_bytes
 from rankproof.models._api.embedding_apis import GeminiEmbeddings, OllamaEmbeddings, OpenAIEmbeddings, TEIEmbeddings
-from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
 from rankproof.models._registry import ENCODERS
 from rankproof.models._wordllama import WordLlama
 from support.embedding_server import MODEL, NAMES, REPORTS_TOKENS, WITH_ROLES, EmbeddingServer, tokens_of

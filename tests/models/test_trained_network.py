@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankproof.models._trained.encoder import pad_ids
+from rankproof.models._trained.checkpoint import pad_ids
 from rankproof.models._trained.shape import ARCHITECTURES, Architecture, forward_flops, parameter_count, tensor_sizes
 from support.trained_encoders import ENGLISH, HOSTILE, KINDS, shape_of, tokenizer_of
 

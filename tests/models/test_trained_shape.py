@@ -149,7 +149,7 @@ def test_too_few_parameters_are_refused_before_the_network_is_fitted(kind: str) 
 def test_sizes_and_names_are_known_without_torch() -> None:
     code = (
         "import sys; from rankproof.models import TrainedEncoder\n"
-        "from rankproof.models._trained import checkpoint, encoder, shape, tokenizers\n"
+        "from rankproof.models._trained import checkpoint, shape, tokenizers\n"
         "print([name for name in ('torch', 'tokenizers', 'safetensors') if name in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

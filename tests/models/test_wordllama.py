@@ -199,7 +199,7 @@ def test_one_wheel_serves_every_python_and_machine_and_files_that_are_not_pinned
     assert (target / TOKENIZER).read_bytes() == b"{}"
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(
-        "rankproof.models._download.packages.find_spec", lambda name: None if name == "wordllama" else find_spec(name)
+        "rankproof.models._download.cached_folder.find_spec", lambda name: None if name == "wordllama" else find_spec(name)
     )
     said: list[str] = []
     with pytest.raises(

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, normalizers
 
-from rankproof.models._token_batch import CODE_POINTS, BatchTokenizer, TokenBatch, word_pieces
-from rankproof.models._tokenizer import TokenizerFile
+from rankproof.models._tokenizer import CODE_POINTS, BatchTokenizer, TokenBatch, TokenizerFile, word_pieces
 from support.tiny_bert import TEXTS, write_tokenizer
 
 _wordpiece = pytest.importorskip("rankproof._native.wordpiece", exc_type=ImportError)
@@ -87,7 +86,7 @@ def test_another_normalizer_has_no_tables(tmp_path: Path) -> None:
 def test_batches_ahead_are_all_texts_in_order(
     tokenizer: TokenizerFile, batches: BatchTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankproof.models._token_batch.TEXTS_PER_CALL", 3)
+    monkeypatch.setattr("rankproof.models._tokenizer.TEXTS_PER_CALL", 3)
     found = list(batches.ahead(TEXTS))
     assert [len(one.lengths) for one in found] == [3, 3, 1]
     assert as_lists(TokenBatch.joined(found)) == expected(tokenizer, TEXTS)

@@ -20,7 +20,7 @@ from rankproof._io.retry import RetryPolicy
 from rankproof._llm.client import ReplyParseError
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatReply, ChatRequest
 from rankproof.models._chat.llama_cpp import Llama
 from rankproof.stages import BM25, Chunked, ExtractAnswer, GenerateAnswer

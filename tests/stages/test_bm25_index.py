@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from rankproof._data.corpus import Corpus, Document, Partition, TextColumn
 from rankproof.stages import BM25
 from rankproof.stages._analyzer import Analyzer, ByteNgrams, CharNgrams, split_words
+from rankproof.stages._bm25 import TermAnalysis, passage_columns
 from rankproof.stages._bm25_index import (
     Kernel,
     PostingArrays,
@@ -27,7 +28,6 @@ from rankproof.stages._bm25_index import (
     open_postings,
     pair_factors,
 )
-from rankproof.stages._bm25_partitions import TermAnalysis, passage_columns
 from support.examples import examples
 from support.shared_data import collection
 

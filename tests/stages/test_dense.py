@@ -12,7 +12,7 @@ from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
 from rankproof._results.experiment_result import COLLAPSE_KEY
 from rankproof.errors import UsageError
-from rankproof.models._minilm import MiniLM
+from rankproof.models._bert import MiniLM
 from rankproof.models._wordllama import WordLlama
 from rankproof.stages import BiEncoderScorer, Dense, MaxSim
 from rankproof.stages._base import QueryTimer

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from rankproof.errors import UsageError
 from rankproof.stages._engines.http import checked_table
-from rankproof.stages._engines.request import ESCAPES, preset_named, presets
-from rankproof.stages._engines.templates import Filler, placeholders, read_environment, variables
+from rankproof.stages._engines.request import ESCAPES, Filler, placeholders, preset_named, presets, read_environment, variables
 
 LUCENE_SYNTAX = set('+-=&|!(){}[]^"~*?:\\/<>')
 

@@ -25,13 +25,12 @@ from rankproof._llm.call_counts import COUNT_MEANINGS, COUNT_NAMES, CallTotals
 from rankproof._llm.prompts import UNTRUSTED_DATA_RULE
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatRequest
 from rankproof.models._chat.openai import OpenAIChat
 from rankproof.stages import BM25, KeywordScorer, Listwise, Pairwise, Pointwise, Rerank
 from rankproof.stages._base import BuildContext, EstimatesCost, EstimatesScorerCost, LLMQueryScorer, QueryTimer, ReportsTruncation
-from rankproof.stages._llm_base import LLMScorer
-from rankproof.stages._llm_scorers import windows
+from rankproof.stages._llm_scorers import LLMScorer, windows
 from support.paths import DOCS
 from support.scripted_chat import ScriptedChat, ScriptedReply, reply
 from support.stage_building import PlainBlockCache, corpus_of, ranking_of

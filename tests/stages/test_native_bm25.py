@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rankproof.stages._bm25 import TermAnalysis
 from rankproof.stages._bm25_index import PostingArrays, build_postings, pair_factors
-from rankproof.stages._bm25_partitions import TermAnalysis
 
 _bm25 = pytest.importorskip("rankproof._native.bm25", exc_type=ImportError)
 TEXT = np.frombuffer(b"one two two three", np.uint8)

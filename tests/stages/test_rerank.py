@@ -17,7 +17,7 @@ from rankproof.errors import ExternalError, UsageError
 from rankproof.stages import BM25, BiEncoderScorer, CrossEncoderScorer, Dense, KeywordScorer, MaxSim, Rerank
 from rankproof.stages._base import BuildContext, QueryTimer
 from rankproof.stages._rerank import rerank_top
-from rankproof.stages._scorers import LoadedKeywordScorer
+from rankproof.stages._scorers import LoadedPassageScorer, shared_words
 from support.small_models import HashedWords, SentencesOnly, SharedWords
 from support.stage_building import PlainBlockCache, context_of, corpus_of, ranking_of
 
@@ -28,11 +28,11 @@ QUERY = "apple pie"
 finite = st.floats(-1e300, 1e300)
 
 
-class Listening(LoadedKeywordScorer):
+class Listening(LoadedPassageScorer):
     """A scorer, and the value that stands for it, that remembers which documents it was asked for."""
 
     def __init__(self) -> None:
-        super().__init__(GROUND.corpus, ("text",))
+        super().__init__(GROUND.corpus, ("text",), shared_words)
         self.asked: list[str] = []
 
     def build(self, context: BuildContext) -> Listening:
@@ -60,7 +60,9 @@ def test_between_them_normalised_scores_are_blended() -> None:
     below = dict(zip(*ranking_of(FIRST, GROUND, QUERY), strict=True))
     docs, scores = ranking_of(Rerank(FIRST, CrossEncoderScorer(SharedWords()), weight=0.25), GROUND, QUERY)
     own = SharedWords().load().scores(QUERY, [TEXTS[doc] for doc in docs])
-    expected = 0.75 * z_score(ScoreLists.one(np.array([below[doc] for doc in docs]))) + 0.25 * z_score(ScoreLists.one(own))
+    expected = 0.75 * z_score(ScoreLists.of_ranking(np.array([below[doc] for doc in docs]))) + 0.25 * z_score(
+        ScoreLists.of_ranking(own)
+    )
     assert scores == pytest.approx(expected)
 
 

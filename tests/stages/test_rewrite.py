@@ -19,7 +19,7 @@ from rankproof._llm.session import LLMSession
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import UsageError
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatRequest
 from rankproof.models._chat.llama_cpp import SmolLM2
 from rankproof.stages import BM25, Rewrite

@@ -17,7 +17,7 @@ from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof.errors import UsageError
 from rankproof.stages import BM25, RM3, Dense
 from rankproof.stages._base import QueryTimer
-from rankproof.stages._rm3 import RM3Searcher, feedback_terms, interpolate, relevance_model, top_weighted
+from rankproof.stages._rewrite import RM3Searcher, feedback_terms, interpolate, relevance_model, top_weighted
 from support.examples import examples
 from support.small_datasets import small_dataset
 from support.small_models import HashedWords

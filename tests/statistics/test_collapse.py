@@ -10,8 +10,7 @@ import pytest
 from rankproof._data.arrays import Matrix
 from rankproof._statistics.collapse import COLLAPSE_THRESHOLD, CosineSums
 from rankproof.models._base import EncoderModel
-from rankproof.models._bert import Bert
-from rankproof.models._minilm import MiniLM
+from rankproof.models._bert import Bert, MiniLM
 from rankproof.models._wordllama import WordLlama
 from support.tiny_bert import bert_tensors, write_bert
 

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.arrays import FloatArray, IntArray, Matrix
-from rankproof.stores import _nearest as module
+from rankproof.stores import _memory as module
 from rankproof.stores._base import MAX_VECTOR_LENGTH
-from rankproof.stores._memory import Memory
-from rankproof.stores._nearest import VectorRows, nearest
+from rankproof.stores._memory import Memory, VectorRows, nearest
 from support.examples import examples
 from support.vector_stores import like_text, require, with_ties
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.arrays import Matrix
-from rankproof.stores import _nearest as module
-from rankproof.stores._nearest import VectorRows, best_kernel, nearest, nearest_by_torch
+from rankproof.stores import _memory as module
+from rankproof.stores._memory import VectorRows, best_kernel, nearest, nearest_by_torch
 from support.examples import examples
 from support.torch_oracle import oracle
 from support.vector_stores import like_text, with_ties

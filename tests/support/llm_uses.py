@@ -42,7 +42,7 @@ from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Message
 from rankproof.stages import BM25, GenerateAnswer, Listwise, Pairwise, Pointwise, Rerank, Rewrite
 from rankproof.stages._base import BuildContext, QueryTimer
-from rankproof.stages._llm_base import LLMScorer
+from rankproof.stages._llm_scorers import LLMScorer
 from support.claim_tasks import claim_task, silent
 from support.stage_building import PlainBlockCache, corpus_of, ranking_of
 

@@ -45,7 +45,7 @@ def _weights(folder: Path) -> None:
 
 
 def _minilm(folder: Path) -> None:
-    from rankproof.models._minilm import download_minilm
+    from rankproof.models._bert import download_minilm
 
     download_minilm(lambda text: None, lambda done, total: None)
 

@@ -11,8 +11,8 @@ import pytest
 
 from rankproof._io.temporary import try_lock
 from rankproof.errors import ExternalError
+from rankproof.models._bert import download_minilm
 from rankproof.models._chat.llama_cpp import download_smollm2
-from rankproof.models._minilm import download_minilm
 from rankproof.models._wordllama import download_wordllama
 
 Get = Callable[[Callable[[str], None], Callable[[int, int | None], None]], Path]

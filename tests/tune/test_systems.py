@@ -21,7 +21,7 @@ from rankproof.errors import UsageError
 from rankproof.measures import nDCG
 from rankproof.stages import BM25, RM3, RRF, KeywordScorer, Rerank
 from rankproof.stages._base import BuildContext, LoadedScorer, Stage
-from rankproof.stages._scorers import LoadedKeywordScorer
+from rankproof.stages._scorers import LoadedPassageScorer
 
 HYBRID = RRF((BM25(), BM25(k1=0.9, fields=("title",))))
 SYSTEMS: dict[str, Stage] = {
@@ -132,7 +132,7 @@ class CountedScorer:
 
 
 class _Counted:
-    def __init__(self, inner: LoadedKeywordScorer, counts: ScoreMemo) -> None:
+    def __init__(self, inner: LoadedPassageScorer, counts: ScoreMemo) -> None:
         self._inner, self._counts = inner, counts
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:

@@ -18,7 +18,7 @@ from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.embedding import CachedEncoder
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
-from rankproof.models._api.errors import ModelUnavailableError
+from rankproof.models._api.settings import ModelUnavailableError
 from support.embedding_faults import EmbeddingFault
 from support.embedding_server import EmbeddingServer
 from support.key_spellings import KEY, files_with_key, has_key

@@ -14,7 +14,7 @@ from rankproof._llm.budget import Usage
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
-from rankproof.models._api.errors import ModelUnavailableError
+from rankproof.models._api.settings import ModelUnavailableError
 from rankproof.stages._base import BuildContext, QueryTimer
 from support.chat_server import ChatServer
 from support.key_spellings import KEY, files_with_key, has_key

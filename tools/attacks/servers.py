@@ -17,7 +17,7 @@ from rankproof._llm.budget import Usage
 from rankproof._llm.call_counts import reply_notes
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
-from rankproof.models._api.errors import ModelUnavailableError
+from rankproof.models._api.settings import ModelUnavailableError
 from support.chat_faults import FAULTS_BY_KIND, ChatFault
 from support.chat_server import ChatServer
 from support.embedding_faults import FAULTS as EMBEDDING_FAULTS

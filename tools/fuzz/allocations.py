@@ -20,10 +20,9 @@ from rankproof._data.ordering import ReadOptions
 from rankproof._data.run import Run
 from rankproof._io.streams import ByteSource
 from rankproof._native import align, bert, bm25, documents, merge, permutation, topk, word_vectors
-from rankproof.models._token_batch import word_pieces
-from rankproof.models._tokenizer import TokenizerFile
+from rankproof.models._tokenizer import TokenizerFile, word_pieces
+from rankproof.stages._bm25 import TermAnalysis
 from rankproof.stages._bm25_index import build_postings, pair_factors
-from rankproof.stages._bm25_partitions import TermAnalysis
 from support.tiny_bert import write_tokenizer
 from tools.fuzz.dicts import hits_values
 

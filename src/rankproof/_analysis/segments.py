@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.query_groups import MIN_QUERIES, Grouping, small_segment_warnings
 from rankproof._analysis.values import measure_results
 from rankproof._data.arrays import FloatArray
-from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_p, format_value, pluralise
 from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.correction import (
@@ -85,15 +85,16 @@ class SegmentRow:
 
 def segment_rows(values: Mapping[str, MeasureResult], grouping: Grouping, options: SegmentOptions) -> list[SegmentRow]:
     """Every segment of every system, lowest first, with p corrected over all of them."""
-    found: list[SegmentRow] = []
+    rows: list[SegmentRow] = []
     queries = {name: tuple(sorted(value.query_ids)) for name, value in values.items()}
+    # Systems with the same queries share the permutations, so that their p-values are comparable and cost one run.
     for ids in dict.fromkeys(queries.values()):
         names = [name for name in values if queries[name] == ids]
-        columns = np.array([[each[query] for query in ids] for each in (values[name].per_query for name in names)])
+        columns = np.array([[per_query[query] for query in ids] for per_query in (values[name].per_query for name in names)])
         first = values[names[0]]
-        found += _rows_over_same_queries(names, ids, columns.T, _weights(first, ids), grouping, options, first.measure.range)
+        rows += _rows_over_same_queries(names, ids, columns.T, _weights(first, ids), grouping, options, first.measure.range)
     order = list(values)
-    return sorted(_corrected(found, options), key=lambda row: (order.index(row.system), row.value, row.segment))
+    return sorted(_corrected(rows, options), key=lambda row: (order.index(row.system), row.value, row.segment))
 
 
 def _rows_over_same_queries(
@@ -112,7 +113,7 @@ def _rows_over_same_queries(
     sizes = [len(chosen) for chosen in places.values()]
     grouped = values[np.concatenate(list(places.values()))]
     p = label_p(grouped, sizes, samples=options.samples, seed=options.seed)
-    found = []
+    rows = []
     for index, (segment, chosen) in enumerate(places.items()):
         inside, outside = values[chosen], np.delete(values, chosen, axis=0)
         own_weights, other_weights = (None, None) if weights is None else (weights[chosen], np.delete(weights, chosen))
@@ -122,14 +123,14 @@ def _rows_over_same_queries(
             rest = weighted_mean(outside[:, column], other_weights) if len(outside) else None
             interval = bounded_mean_interval(own, level=1 - options.alpha, within=within, weights=own_weights)
             chance = float(p[index, column]) if is_tested else None
-            found.append(SegmentRow(name, segment, len(own), weighted_mean(own, own_weights), interval, rest, chance))
-    return found
+            rows.append(SegmentRow(name, segment, len(own), weighted_mean(own, own_weights), interval, rest, chance))
+    return rows
 
 
-def _weights(one: MeasureResult, ids: Sequence[str]) -> FloatArray | None:
-    if one.weights is None:
+def _weights(result: MeasureResult, ids: Sequence[str]) -> FloatArray | None:
+    if result.weights is None:
         return None
-    by_query = dict(zip(one.query_ids, one.weights.tolist(), strict=True))
+    by_query = dict(zip(result.query_ids, result.weights.tolist(), strict=True))
     return np.array([by_query[query] for query in ids])
 
 
@@ -146,6 +147,7 @@ def _tests(rows: Sequence[SegmentRow]) -> list[list[SegmentRow]]:
     by_system: dict[str, list[SegmentRow]] = {}
     for row in rows:
         by_system.setdefault(row.system, []).append(row)
+    # The mirror image of a test is no second test: counting it would make Holm's correction too strict.
     tests = [[own] if len(own) == 2 else [[row] for row in own] for own in by_system.values()]
     return [test for own in tests for test in own if test[0].p is not None]
 
@@ -189,20 +191,22 @@ def describe_segments(rows: Sequence[SegmentRow], measure: str, options: Segment
         return (f"All queries of {for_message(rows[0].system)} are in one segment, so there is no rest to compare with.",)
     if not real:
         return (f"No segment of {for_message(rows[0].system)} differs significantly from the rest.",)
-    return tuple(_describe_row(row, measure) for row in (real[:1] if len(rows) == 2 else real))
+    return tuple(_describe_finding({**asdict(row), "measure": measure}) for row in (real[:1] if len(rows) == 2 else real))
 
 
-def _describe_row(row: SegmentRow, measure: str) -> str:
-    assert row.difference is not None
-    assert row.rest is not None
-    assert row.p is not None
-    word = "lower" if row.difference < 0 else "higher"
+def _describe_finding(row: Mapping[str, Any]) -> str:
+    """A significant segment in a sentence, from the fields of a SegmentRow and its measure."""
+    difference = row["value"] - row["rest"]
     return (
-        f"{for_message(row.system)} is significantly {word} on {for_message(row.segment)} (n = {row.n}): {measure}"
-        f" {format_value(row.value)} against {format_value(row.rest)} on the rest, {row.difference:+.4f}, {format_p(row.p)}."
+        f"{for_message(row['system'])} is significantly {'lower' if difference < 0 else 'higher'} on"
+        f" {for_message(row['segment'])} (n = {row['n']}): {row['measure']} {format_value(row['value'])} against"
+        f" {format_value(row['rest'])} on the rest, {difference:+.4f}, {format_p(row['p'])}."
     )
 
 
+_SHOWN_SEGMENTS = 10
+"""The segments of a grouping that are shown without details: the lowest ones."""
+_SHOWN_FINDINGS = 5
 _ONE_TEST = "; two segments that are each other's rest are one test"
 
 
@@ -232,7 +236,7 @@ def segments(
     """
     options = options or SegmentOptions()
     every = {name: result[measure] for name, result in measure_results(inputs, [measure]).items()}
-    values = {name: one for name, one in every.items() if one.queries}
+    values = {name: known for name, known in every.items() if known.queries}
     if not values:
         raise UsageError(f"no system has a value of {measure}: every answer failed", fix="run the experiment again")
     first = next(iter(values.values()))
@@ -250,7 +254,11 @@ def segments(
     failing = view.failing_sentences(rows) if len(values) == 1 else ()
     sentences = (*failing, *last.sentences, *view.band_sentences, describe_tests(rows, tests, options))
     details[-1] = replace(last, sentences=sentences, notes=notes)
-    return [_overview(rows, values, view), *details] if len(values) > 1 else details
+    if len(values) > 1:
+        return [_overview(rows, values, view), *(replace(table, summary=TableSummary(sentences=())) for table in details)]
+    columns = tuple(column.name for column in last.columns if column.name not in ("difference", "system"))
+    shown = TableSummary(columns, tuple(range(min(len(last.rows), _SHOWN_SEGMENTS))), tuple(range(len(failing))))
+    return [replace(details[-1], verdict_first=True, summary=shown)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,13 +293,13 @@ class _View:
 
     def failing_sentences(self, rows: Sequence[SegmentRow]) -> list[str]:
         """The segments whose whole interval is failing, each with its systems."""
-        found: dict[str, list[str]] = {}
+        failing: dict[str, list[str]] = {}
         for row in rows:
             if self.profile is not None and row.n >= MIN_QUERIES and is_failing(self.bands, row.interval):
-                found.setdefault(row.segment, []).append(row.system)
-        if self.profile is None or not found:
+                failing.setdefault(row.segment, []).append(row.system)
+        if self.profile is None or not failing:
             return []
-        listed = "; ".join(f"{for_message(name)} ({', '.join(map(for_message, systems))})" for name, systems in found.items())
+        listed = "; ".join(f"{for_message(name)} ({', '.join(map(for_message, systems))})" for name, systems in failing.items())
         return [f"Failing by the bands of {self.profile.name}, with the whole {self.options.percent} interval: {listed}."]
 
 
@@ -303,15 +311,17 @@ def _view(measure: Measure, grouping: Grouping, name: str, options: SegmentOptio
 def _overview(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], view: _View) -> Table:
     grouping, measure = view.grouping, view.measure
     cells = {(row.segment, row.system): row.value for row in rows}
-    sizes = {row.segment: max(each.n for each in rows if each.segment == row.segment) for row in rows}
+    sizes = {row.segment: max(other.n for other in rows if other.segment == row.segment) for row in rows}
     names = sorted(sizes, key=lambda name: sum(cells.get((name, system), 0.0) for system in values))
     queries = max(value.queries for value in values.values())
     every: tuple[CellValue, ...] = ("all queries", queries, *(value.value for value in values.values()))
     body = tuple((name, sizes[name], *(cells.get((name, system)) for system in values)) for name in names)
+    columns = (Column(grouping.by), Column("n", "count"), *(Column(system, "value") for system in values))
+    shown = (*range(min(len(body), _SHOWN_SEGMENTS)), len(body))
     return Table(
         name=f"segments by {grouping.by}",
         title=f"{measure} by {grouping.by}, lowest segment first: n = {pluralise(queries, 'query', 'queries')}",
-        columns=(Column(grouping.by), Column("n", "count"), *(Column(system, "value") for system in values)),
+        columns=columns,
         rows=(*body, every),
         sentences=(*describe_lowest_segment(rows, list(values), measure, view.options), *view.failing_sentences(rows)),
         notes=tuple(
@@ -320,6 +330,8 @@ def _overview(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], v
             if value.queries != queries
         ),
         facts={"n": queries, "measure": measure, "by": grouping.by},
+        verdict_first=True,
+        summary=TableSummary(tuple(column.name for column in columns), shown),
     )
 
 
@@ -377,7 +389,46 @@ def flat_segments_table(tables: Sequence[Table]) -> Table:
     rows = []
     for table in details:
         known = [dict(zip((column.name for column in table.columns[1:]), row[1:], strict=True)) for row in table.rows]
-        cells = (tuple(each.get(column.name) for column in widest) for each in known)
+        cells = (tuple(cells_of_row.get(column.name) for column in widest) for cells_of_row in known)
         rows += [(table.facts["measure"], table.facts["by"], row[0], *rest) for row, rest in zip(table.rows, cells, strict=True)]
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return Table("segments", "Every segment against the rest", columns, tuple(rows), notes=notes)
+
+
+_FINDING_COLUMNS = ("measure", "by", "segment", "system", "n", "value", "rest", "difference", "p", "rating")
+
+
+def segment_findings(tables: Sequence[Table]) -> Table:
+    """The segments of all tables that differ significantly from the rest, lower ones first: the answer of the short view."""
+    flat = flat_segments_table(tables)
+    records: list[dict[str, Any]] = [dict(record) for record in flat.records()]
+    findings = [record for verdict in ("lower", "higher") for record in records if record["verdict"] == verdict]
+    lower = [record for record in findings if record["verdict"] == "lower"]
+    sentences = [_describe_finding(record) for record in lower[:_SHOWN_FINDINGS]]
+    if len(lower) > len(sentences):
+        sentences.append(f"{pluralise(len(lower) - len(sentences), 'more segment is', 'more segments are')} significantly lower.")
+    tested = sum(record["p"] is not None for record in records)
+    if not lower:
+        sentences.append(_NOTHING_LOWER if tested else _why_untested(records))
+    verb = "differs" if len(findings) == 1 else "differ"
+    verdict = f"{len(findings)} of {pluralise(tested, 'tested segment')} {verb} significantly from the rest"
+    shared = {name: records[0][name] for name in ("measure", "by") if len({record[name] for record in records}) == 1}
+    subject = f"{' by '.join(map(str, shared.values()))}: " if len(shared) == 2 else ""
+    columns = tuple(column for name in _FINDING_COLUMNS for column in flat.columns if column.name == name not in shared)
+    return Table(
+        "segment findings",
+        f"{subject}{verdict if tested else 'no segment was tested against the rest'}",
+        columns,
+        tuple(tuple(record[column.name] for column in columns) for record in findings),
+        tuple(sentences),
+        verdict_first=True,
+    )
+
+
+_NOTHING_LOWER = "No system is significantly lower on any segment than on the rest."
+
+
+def _why_untested(records: Sequence[Mapping[str, Any]]) -> str:
+    if all(record["rest"] is None for record in records):
+        return "All queries are in one segment, so there is no rest to compare with."
+    return f"Every segment has fewer than {MIN_QUERIES} queries, or all others have."

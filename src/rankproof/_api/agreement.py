@@ -10,8 +10,7 @@ from typing import Annotated, Any, Unpack
 
 from rankproof._analysis.correlate import SystemOrder, correlate_orders, correlate_rankings, ordering_measures, system_order
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput
-from rankproof._analysis.rejudged import on_common_queries
-from rankproof._analysis.stability import FLIP, POOLS, ROUNDS, SPLITS
+from rankproof._analysis.stability import FLIP, POOLS, ROUNDS, SPLITS, on_common_queries
 from rankproof._api.inputs import (
     DataLike,
     RunsLike,
@@ -25,10 +24,10 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.table import Table
 from rankproof._data.validation import SEED, public
-from rankproof._evaluation.coerce import Coercion, QrelsLike
 from rankproof._evaluation.evaluate import MeasuresLike
-from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
+from rankproof._evaluation.sources import RunSources, read_judgements
+from rankproof._evaluation.user_forms import Coercion, QrelsLike
 from rankproof._registry import Option
 from rankproof._results.experiment_result import COSTS, LABELS_BY, MARGIN, PRIMARY, LabelsBy
 from rankproof._statistics.correction import ALPHA

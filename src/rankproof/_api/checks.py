@@ -31,11 +31,11 @@ from rankproof._api.inputs import (
 from rankproof._api.values import DoctorReport
 from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.validation import SEED, public
-from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
-from rankproof._evaluation.inputs import read_judgements
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions
+from rankproof._evaluation.sources import read_judgements
+from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
 from rankproof._io.files import write_blocks
 from rankproof._registry import Option
 from rankproof._results.experiment_result import JUDGEMENTS, LABELS_BY, Completeness, LabelsBy

@@ -23,12 +23,12 @@ from rankproof._api.values import Export, Plot, Plots, Report
 from rankproof._data.ordering import Order
 from rankproof._data.run import Run
 from rankproof._data.validation import public
-from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
-from rankproof._evaluation.inputs import read_source
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, make_evaluate_options
 from rankproof._evaluation.result import Result
+from rankproof._evaluation.sources import read_source
+from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
 from rankproof._formats.columns import ColumnNames
 from rankproof._fusion.fuse import check_some_judged
 from rankproof._fusion.fuse import fit_fusion as fit_runs

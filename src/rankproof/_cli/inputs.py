@@ -57,8 +57,8 @@ def input_from_answers(results: ExperimentResult, measures: Sequence[str], queri
     """The answers of an experiment as input, on a subset of the queries if one is given."""
     from dataclasses import replace
 
-    from rankproof._analysis.answers.given import AnswerJudges
-    from rankproof._analysis.answers.inputs import answer_input_from_results
+    from rankproof._analysis.answers.answer_input import answer_input_from_results
+    from rankproof._analysis.answers.logged_answers import AnswerJudges
     from rankproof._evaluation.result import subset_result
 
     inputs = answer_input_from_results(results, measures, how=AnswerJudges(encode_texts, refuse_to_ask)).inputs
@@ -69,8 +69,8 @@ def input_from_logs(paths: Sequence[str], args: argparse.Namespace) -> AnalysisI
     """The answers of RAG logs as input, on a subset of the queries if one is given."""
     from dataclasses import replace
 
-    from rankproof._analysis.answers.given import AnswerJudges
-    from rankproof._analysis.answers.inputs import answer_input_from_files
+    from rankproof._analysis.answers.answer_input import answer_input_from_files
+    from rankproof._analysis.answers.logged_answers import AnswerJudges
     from rankproof._cli.answer_inputs import read_logs
     from rankproof._evaluation.result import subset_result
 
@@ -219,8 +219,8 @@ def check_results_folder(path: str) -> None:
 def check_result_document(path: str) -> None:
     """Refuses a folder with a damaged result.json, or with the other files of results and without it."""
     from rankproof._io.files import RESULT_FILE
-    from rankproof._results.document import EXPERIMENT_FILE, RUNS_FOLDER
     from rankproof._results.folder import read_document
+    from rankproof._results.result_json import EXPERIMENT_FILE, RUNS_FOLDER
 
     if os.path.isfile(os.path.join(path, RESULT_FILE)):
         read_document(path)
@@ -245,7 +245,7 @@ def _from_folders(
 ) -> AnalysisInput:
     from dataclasses import replace
 
-    from rankproof._analysis.answers.inputs import results_measures
+    from rankproof._analysis.answers.answer_input import results_measures
     from rankproof._analysis.inputs import MAIN_MEASURES, input_from_results, join_inputs, usual_measures
     from rankproof._data.text import pluralise
     from rankproof._results.folder import load_results
@@ -303,9 +303,9 @@ def reevaluate(inputs: AnalysisInput, args: argparse.Namespace) -> AnalysisInput
 def _from_files(args: argparse.Namespace, also: Sequence[str], *, usual: bool) -> AnalysisInput:
     from rankproof._analysis.inputs import MAIN_MEASURES, input_from_evaluation
     from rankproof._cli.options import evaluate_options
-    from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._evaluation.evaluate import evaluate_runs
-    from rankproof._evaluation.inputs import RunSources, read_judgements
+    from rankproof._evaluation.sources import RunSources, read_judgements
+    from rankproof._evaluation.user_forms import name_runs_uniquely
 
     if len(args.files) < 2:
         check_results_folder(args.files[0])

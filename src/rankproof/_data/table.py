@@ -59,9 +59,9 @@ class Table:
         """The short form of the table; None where it is empty."""
         if self.summary is None:
             return self
-        if not self.sentences and not self.summary.rows:
-            return None
         sentences = range(len(self.sentences)) if self.summary.sentences is None else self.summary.sentences
+        if not sentences and not self.summary.rows:
+            return None
         kept = [at for at, column in enumerate(self.columns) if column.name in self.summary.columns]
         return replace(
             self,

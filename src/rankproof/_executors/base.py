@@ -52,8 +52,8 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """Ends the workers."""
-        ...
+        """Ends the workers; nothing by default."""
+        return None
 
     def __enter__(self) -> Self:
         return self
@@ -98,6 +98,3 @@ class SerialExecutor(Executor):
         shown = ProgressSum(label, total, progress)
         for item in items:
             yield task(item, shown.add)
-
-    def close(self) -> None:
-        """Does nothing: there are no workers."""

@@ -71,14 +71,14 @@ class ProcessExecutor(Executor):
                 self._workers.append(_Worker())
 
     def _results(self, task: bytes, items: Sequence[Any], shown: ProgressSum) -> Iterator[Any]:
-        free, given, next_one = list(self._workers), 0, 0
+        free, started, next_one = list(self._workers), 0, 0
         busy: dict[Any, _Worker] = {}
         done: dict[int, Any] = {}
         while next_one < len(items):
-            while free and given < len(items):
+            while free and started < len(items):
                 worker = free.pop()
-                worker.give(given, task, items[given])
-                busy[worker.pipe], given = worker, given + 1
+                worker.give(started, task, items[started])
+                busy[worker.pipe], started = worker, started + 1
             for pipe in connection.wait(list(busy)):
                 kind, number, value = busy[pipe].reply()
                 if kind == "error":

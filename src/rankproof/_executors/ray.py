@@ -14,7 +14,7 @@ from typing import Any
 from rankproof._executors.base import ONE_CORE, Executor, Item, Progress, ProgressSum, Report, Resources, Result
 from rankproof._executors.processes import sendable
 from rankproof._executors.ray_cluster import RETRIES, Guard, Nodes, Outcome, Watch, connect, token_file
-from rankproof._io.journal import JournalInUseError
+from rankproof._io.array_files import JournalInUseError
 
 _POLL_SECONDS = 0.5
 _LOST_SECONDS = 120.0
@@ -76,12 +76,12 @@ class RayExecutor(Executor):
         guard = self._token.guard(resources)
         content = self._ray.put(self._pickled(task))
         done: dict[int, Any] = {}
-        given = next_one = 0
+        started = next_one = 0
         while next_one < len(items):
-            while given < len(items) and given - next_one < 2 * watch.room:
-                arguments = content, self._pickled(items[given]), (counts.number, given), self._counter
-                waiting[function.remote(guard, *arguments)] = given
-                given += 1
+            while started < len(items) and started - next_one < 2 * watch.room:
+                arguments = content, self._pickled(items[started]), (counts.number, started), self._counter
+                waiting[function.remote(guard, *arguments)] = started
+                started += 1
             with self._nodes.as_external_errors():
                 ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=_POLL_SECONDS)
             for reference in ready:
@@ -210,8 +210,8 @@ def run_task(task: bytes, item: bytes, place: tuple[str, int], counter: Any) -> 
 @lru_cache(maxsize=1)
 def _unpickled(task: bytes) -> Callable[[Any, Report], Any]:
     """The task; one after the other in a worker are the same value, so that a model is loaded once."""
-    found: Callable[[Any, Report], Any] = pickle.loads(task)
-    return found
+    function: Callable[[Any, Report], Any] = pickle.loads(task)
+    return function
 
 
 class _TaskReports:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from rankproof._executors.base import ONE_CORE, Resources
 from rankproof._extras import extra
-from rankproof._io.journal import cache_io_error
+from rankproof._io.array_files import cache_io_error
 from rankproof._io.paths import CACHE_VARIABLE, cache_home
 from rankproof._io.temporary import TemporaryPath, temporary_file, working_folder
 from rankproof._version import __version__
@@ -71,7 +71,7 @@ def connect(on: str) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    _check_reachable(on, _found(ray, on) if address == _AUTO else address)
+    _check_reachable(on, _cluster_address(ray, on) if address == _AUTO else address)
     # Ray's sockets need a short path.
     folder = working_folder("/tmp" if os.path.isdir("/tmp") else None) if address == _LOCAL else None
     with _without_messages(ray):
@@ -84,14 +84,14 @@ def connect(on: str) -> Iterator[Any]:
                 folder.remove()
 
 
-def _found(ray: Any, on: str) -> str:
+def _cluster_address(ray: Any, on: str) -> str:
     """The address of the cluster that this machine belongs to."""
     try:
-        found = os.environ.get("RAY_ADDRESS") or ray._private.services.canonicalize_bootstrap_address_or_die(_AUTO)
+        address = os.environ.get("RAY_ADDRESS") or ray._private.services.canonicalize_bootstrap_address_or_die(_AUTO)
     except ConnectionError as error:
         fix = "start one with ray start --head, or give its address: address=HOST:6379"
         raise ExternalError(f"{on}: {_first_line(error).partition('. ')[0]}; {fix}") from None
-    return str(found)
+    return str(address)
 
 
 def _check_reachable(on: str, address: str) -> None:

@@ -26,7 +26,7 @@ from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Messa
 from rankproof.stages import _fields
 from rankproof.stages._analyzer import split_words
 from rankproof.stages._fields import DEFAULT_FIELDS, check_known_fields, passage_text
-from rankproof.stages._scorers import LoadedKeywordScorer
+from rankproof.stages._scorers import LoadedPassageScorer, shared_words
 
 _DIGEST_LENGTH = 8
 USE = "judge"
@@ -72,7 +72,7 @@ class JudgeContext:
     session: LLMSession
 
     def missing_text(self, pair: QueryDocPair) -> str:
-        """Which text of the pair is missing, "" where both are there."""
+        """Which text of the pair is missing, "" if both are there."""
         query, document = self.queries.get(pair.query), self.corpus.get(pair.doc)
         if query is None or not query.text.strip():
             return "the query has no text"
@@ -109,7 +109,7 @@ class Judge(Protocol):
         ...
 
     def money(self, counts: Mapping[str, float]) -> float | None:
-        """The cost of the tokens, None where no price is set."""
+        """The cost of the tokens, None if no price is set."""
         ...
 
 
@@ -164,7 +164,7 @@ class LoadedKeywordOverlapJudge:
 
     def __init__(self, judge: KeywordOverlapJudge, context: JudgeContext) -> None:
         self._judge, self._context = judge, context
-        self._scorer = LoadedKeywordScorer(context.corpus, judge.fields)
+        self._scorer = LoadedPassageScorer(context.corpus, judge.fields, shared_words)
 
     def grade_pair(self, pair: QueryDocPair) -> PairGrade:
         """The grade of the share; a query without words fails."""

@@ -87,17 +87,17 @@ class Budget:
 
 def parse_budget(text: str) -> Budget:
     """Parses a budget as written on the command line: calls=500,tokens=2000000,money=1.50."""
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     known = [part.name for part in fields(Budget)]
     for piece in text.split(","):
         name, mark, value = (part.strip() for part in piece.partition("="))
-        if not mark or name not in known or name in found:
+        if not mark or name not in known or name in limits:
             raise UsageError(f"budget {for_message(piece.strip())} is not one of {', '.join(known)}, each once", fix=_FIX)
         try:
-            found[name] = float(value) if name == "money" else int(value.replace("_", ""))
+            limits[name] = float(value) if name == "money" else int(value.replace("_", ""))
         except ValueError:
             raise UsageError(f"budget {name} is {for_message(value)}", fix=_FIX) from None
-    return Budget(**found)  # type: ignore[arg-type]
+    return Budget(**limits)  # type: ignore[arg-type]
 
 
 def check_model_has_price(budget: Budget, model: PaidModel) -> None:

@@ -15,7 +15,7 @@ from rankproof._llm.budget import SpendMeter, Usage, max_request_cost, replies_s
 from rankproof._llm.cache import PaidReply, ReplyT, ResponseCache, request_key
 from rankproof._llm.call_counts import CallCounter
 from rankproof.errors import ExternalError
-from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import Chat, ChatModel, ChatReply, ChatRequest
 
 

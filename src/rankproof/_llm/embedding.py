@@ -14,12 +14,12 @@ from rankproof._data import format_versions
 from rankproof._data.arrays import Matrix, read_only
 from rankproof._data.identity import identity_key
 from rankproof._llm.budget import Estimate, Usage, is_plausible
+from rankproof._llm.cache import VectorBatch, VectorCache, split_tokens
 from rankproof._llm.call_counts import CallCounter, CallTotals
 from rankproof._llm.client import KeyedLock
 from rankproof._llm.session import LLMSession, map_concurrent
-from rankproof._llm.vector_cache import VectorBatch, VectorCache, split_tokens
 from rankproof.models._api.embedding import EmbeddingApi, EmbeddingReply, TextRole, cut_bytes
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._base import Encoder, EncoderModel
 from rankproof.models._chat.base import estimate_tokens, max_tokens_of
 
@@ -132,9 +132,9 @@ class CachedEncoder:
 
     def _cache(self, role: TextRole) -> VectorCache:
         """The vectors of that role; those of passages may be many and are opened only if a passage is encoded."""
-        found = self._session.vectors(identity_key(format_versions.RESPONSE_CACHE, "embeddings", role, self._model))
-        self._known_size = self._known_size or found.size()
-        return found
+        cache = self._session.vectors(identity_key(format_versions.RESPONSE_CACHE, "embeddings", role, self._model))
+        self._known_size = self._known_size or cache.size()
+        return cache
 
     def _request_missing(self, asked: Mapping[bytes, str], role: TextRole, counter: CallCounter) -> None:
         cache = self._cache(role)
@@ -219,17 +219,17 @@ class CachedEncoder:
         rows = np.zeros((len(texts), self._size() if texts else self._known_size or 0), np.float32)
         counted: set[bytes] = set()
         for row, key in enumerate(keys):
-            found = cache.find(key) if key in asked else None
-            if found is None:
+            cached = cache.find(key) if key in asked else None
+            if cached is None:
                 continue
-            rows[row] = found.vector
+            rows[row] = cached.vector
             if key not in counted:
                 counted.add(key)
-                seconds += found.seconds
-                counter.count("calls", found.requests)
-                counter.count("tokens_in", found.tokens)
-                counter.count("estimated", int(found.estimated))
-                counter.count("masked", int(found.masked))
+                seconds += cached.seconds
+                counter.count("calls", cached.requests)
+                counter.count("tokens_in", cached.tokens)
+                counter.count("estimated", int(cached.estimated))
+                counter.count("masked", int(cached.masked))
         if counted:
             counter.add_seconds(seconds)
         return read_only(rows)

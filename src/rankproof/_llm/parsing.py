@@ -53,7 +53,7 @@ _ORDER_PATTERNS = (
 def parse_json(text: str) -> dict[str, Any]:
     """The one JSON object in the text, in a code block or in prose; two different objects are an error."""
     answer = strip_reasoning(text)
-    found: dict[str, dict[str, Any]] = {}
+    objects: dict[str, dict[str, Any]] = {}
     at = answer.find("{")
     while at >= 0:
         prose = _PROSE_BRACES.match(answer, at)
@@ -61,11 +61,11 @@ def parse_json(text: str) -> dict[str, Any]:
             end = prose.end()
         else:
             written, value, end = _parse_object_at(answer, at)
-            found[written] = value
+            objects[written] = value
         at = answer.find("{", end)
-    if len(found) != 1:
-        raise ReplyParseError(f"{len(found)} different JSON objects where one was asked for" if found else "no JSON object")
-    return next(iter(found.values()))
+    if len(objects) != 1:
+        raise ReplyParseError(f"{len(objects)} different JSON objects where one was asked for" if objects else "no JSON object")
+    return next(iter(objects.values()))
 
 
 def parse_int(value: object, low: int, high: int) -> int:
@@ -83,10 +83,10 @@ def parse_order(text: str, count: int) -> list[int]:
     answer = strip_reasoning(text)
     if any(not 1 <= int(number) <= count for number in _BRACKETED_NUMBER.findall(answer)):
         raise ReplyParseError(f"a number that is not from 1 to {count}")
-    found = {order for pattern in _ORDER_PATTERNS for order in _matching_orders(pattern, answer, count)}
-    if len(found) != 1:
-        raise ReplyParseError(f"{len(found)} different orders where one was asked for" if found else "no order")
-    order = list(found.pop())
+    orders = {order for pattern in _ORDER_PATTERNS for order in _matching_orders(pattern, answer, count)}
+    if len(orders) != 1:
+        raise ReplyParseError(f"{len(orders)} different orders where one was asked for" if orders else "no order")
+    order = list(orders.pop())
     if sorted(order) != list(range(1, count + 1)):
         raise ReplyParseError(f"an order that does not contain each number from 1 to {count} once")
     return order
@@ -118,10 +118,10 @@ def _parse_object_at(text: str, at: int) -> tuple[str, dict[str, Any], int]:
 
 
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         raise ReplyParseError("JSON with a duplicate key")
-    return found
+    return values
 
 
 def _parse_finite(token: str) -> float:
@@ -133,14 +133,14 @@ def _parse_finite(token: str) -> float:
 
 def _matching_orders(pattern: re.Pattern[str], text: str, count: int) -> list[tuple[int, ...]]:
     """Every order that the pattern finds; a single number is an order only if there is one passage."""
-    found = []
+    orders = []
     for match in pattern.finditer(text):
         numbers = tuple(map(int, re.findall("[0-9]+", match.group())))
         if len(numbers) > 1 or count == 1:
             if _ORDER_CONTINUES.match(text, match.end()):
                 raise ReplyParseError("an order that is cut")
-            found.append(numbers)
-    return found
+            orders.append(numbers)
+    return orders
 
 
 _NOT_A_QUERY = re.compile(
@@ -151,9 +151,9 @@ _NOT_A_QUERY = re.compile(
 _SENTENCE_END = re.compile(r"[.!?]\s+\S")
 
 
-def parse_line(found: dict[str, Any], key: str) -> str:
+def parse_line(values: dict[str, Any], key: str) -> str:
     """The text under the key, on one line; a missing text and invisible characters are errors."""
-    text = found.get(key)
+    text = values.get(key)
     if not isinstance(text, str):
         raise ReplyParseError(f"no text called {key}")
     line = " ".join(text.split())
@@ -162,9 +162,9 @@ def parse_line(found: dict[str, Any], key: str) -> str:
     return line
 
 
-def parse_query(found: dict[str, Any], key: str, most_words: int) -> str:
+def parse_query(values: dict[str, Any], key: str, most_words: int) -> str:
     """The query under the key; an empty query, too many words, a refusal and an answer are errors."""
-    line = parse_line(found, key)
+    line = parse_line(values, key)
     if not any(char.isalnum() for char in line):
         raise ReplyParseError(f"{key} is empty")
     if len(line.split()) > most_words:

@@ -12,7 +12,7 @@ from rankproof.errors import UsageError, for_message, is_hidden
 def fill_prompt(prompt: str, **parts: str) -> str:
     """The prompt with each known placeholder replaced; other braces stay as they are."""
     names = "|".join(map(re.escape, parts))
-    return re.sub(rf"\{{({names})\}}", lambda found: parts[found.group(1)], prompt)
+    return re.sub(rf"\{{({names})\}}", lambda match: parts[match.group(1)], prompt)
 
 
 def check_prompt(name: str, prompt: str, needed: Sequence[str]) -> None:
@@ -43,8 +43,8 @@ def quote_untrusted(passages: Sequence[str], *, labels: Sequence[str] | None = N
     names = (
         [f"passage {at}" for at in range(1, len(passages) + 1)] if labels is None else [sanitise_line(label) for label in labels]
     )
-    each = zip(names, passages, strict=True)
-    return "\n".join(f"<<<{name}>>>\n{sanitise_text(text, characters=characters)}\n<<<end of {name}>>>" for name, text in each)
+    quotes = zip(names, passages, strict=True)
+    return "\n".join(f"<<<{name}>>>\n{sanitise_text(text, characters=characters)}\n<<<end of {name}>>>" for name, text in quotes)
 
 
 def sanitise_text(text: str, *, characters: int | None = None) -> str:

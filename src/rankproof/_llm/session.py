@@ -14,9 +14,8 @@ from rankproof._data import format_versions
 from rankproof._data.identity import identity_key
 from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Budget, SpendMeter, check_model_has_price
-from rankproof._llm.cache import MemoryCaches, OpenCache, ReplyT, ResponseCache
+from rankproof._llm.cache import ReplyT, ResponseCache, ResponseCaches, VectorCache
 from rankproof._llm.client import CancelledError, CancelToken, ChatClient, ModelClient, RequestSender
-from rankproof._llm.vector_cache import VectorCache
 from rankproof.models._api.settings import PaidModel
 from rankproof.models._chat.base import ChatModel, ChatReply
 
@@ -47,23 +46,22 @@ class LLMSession:
 
     def __init__(
         self,
-        open_cache: OpenCache | None = None,
+        caches: ResponseCaches | None = None,
         budget: Budget | None = None,
         retry_policy: RetryPolicy | None = None,
         threads: int = 1,
     ) -> None:
         self._retry_policy = retry_policy or RetryPolicy()
         self._stop = CancelToken()
-        self._open: OpenCache = open_cache or MemoryCaches()
+        self._response_caches = caches or ResponseCaches()
         self._threads = threads
-        self._caches: dict[str, ResponseCache[Any]] = {}
-        self._vector_caches: dict[str, VectorCache] = {}
+        self._caches: dict[str, Any] = {}
         self._loaded: dict[Any, Any] = {}
         self._uses: dict[ModelClient[Any, Any], str] = {}
         self._memo: dict[Hashable, Any] = {}
         self._closers = ExitStack()
         self._lock = threading.RLock()
-        self.meter = SpendMeter(budget, is_persistent=open_cache is not None)
+        self.meter = SpendMeter(budget, is_persistent=caches is not None)
         self.repeat = 1
         """Which repeat of the run this is; each has response caches of its own, so that models and engines are asked again."""
 
@@ -106,18 +104,19 @@ class LLMSession:
 
     def replies(self, key: str, kind: type[ReplyT]) -> ResponseCache[ReplyT]:
         """The cache of that key, opened at its first use and closed with the session."""
-        with self._lock:
-            if key not in self._caches:
-                self._caches[key] = self._open(key, kind)
-            found: ResponseCache[ReplyT] = self._caches[key]
-            return found
+        cache: ResponseCache[ReplyT] = self._opened(key, lambda: self._response_caches.replies(key, kind))
+        return cache
 
     def vectors(self, key: str) -> VectorCache:
         """The cache of the vectors of an embedding API, opened at its first use and closed with the session."""
+        cache: VectorCache = self._opened(key, lambda: self._response_caches.vectors(key))
+        return cache
+
+    def _opened(self, key: str, open_cache: Callable[[], Any]) -> Any:
         with self._lock:
-            if key not in self._vector_caches:
-                self._vector_caches[key] = self._open.vectors(key)
-            return self._vector_caches[key]
+            if key not in self._caches:
+                self._caches[key] = open_cache()
+            return self._caches[key]
 
     def check_price(self, model: PaidModel) -> None:
         """Raises an error if the budget limits money and the model has no price."""
@@ -128,8 +127,8 @@ class LLMSession:
         with self._lock:
             if key not in self._memo:
                 self._memo[key] = make()
-            found: MemoT = self._memo[key]
-            return found
+            value: MemoT = self._memo[key]
+            return value
 
     def notes(self) -> tuple[str, ...]:
         """A note for each use in which the server rejected every request."""
@@ -145,8 +144,8 @@ class LLMSession:
         with self._lock:
             if model not in self._loaded:
                 self._loaded[model] = model.load(threads=self._threads)
-            found: ConnectionT = self._loaded[model]
-            return found
+            loaded: ConnectionT = self._loaded[model]
+            return loaded
 
     def stop(self, *, at_once: bool = False) -> None:
         """Ends pauses and starts no more requests; `at_once` also abandons those in progress."""
@@ -167,11 +166,8 @@ class LLMSession:
             model.close()
         for cache in self._caches.values():
             cache.close()
-        for vectors in self._vector_caches.values():
-            vectors.close()
         self._loaded.clear()
         self._caches.clear()
-        self._vector_caches.clear()
         self._uses.clear()
         self._memo.clear()
 
@@ -208,7 +204,7 @@ def map_in_order(
         yield from map(work, items)
         return
 
-    def one(item: ItemT) -> ResultT:
+    def stopping_work(item: ItemT) -> ResultT:
         try:
             return work(item)
         except BaseException:
@@ -216,7 +212,7 @@ def map_in_order(
             raise
 
     pool = ThreadPoolExecutor(min(concurrency, len(items)))
-    futures = [pool.submit(one, item) for item in items]
+    futures = [pool.submit(stopping_work, item) for item in items]
     try:
         for future in futures:
             if future.exception():

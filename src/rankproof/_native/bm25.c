@@ -1,4 +1,4 @@
-/* BM25: the index of a partition and its search; `stages/_bm25_reference.py` is the same in Python. */
+/* BM25: the index of a partition and its search; `stages/_bm25_index.py` is the same in Python. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

@@ -7,12 +7,13 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from rankproof._data import format_versions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._formats.beir import BEIR
+from rankproof._formats.csv import BEIR
 from rankproof._formats.detect import OpenedFile
 from rankproof._formats.json import parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES, read_queries, text_blocks
@@ -29,12 +30,12 @@ from rankproof._io.files import (
     replace_folder,
     write_blocks,
 )
-from rankproof._io.json_fields import read_fields
 from rankproof._io.open import StrPath, decode_line, first_bytes, open_folder_source, path_text, read_all_bytes
 from rankproof._io.paths import file_names
 from rankproof._io.streams import open_error
-from rankproof._io.strict_json import JsonObject
-from rankproof._results.document import (
+from rankproof._io.strict_json import JsonObject, plain_record
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.result_json import (
     ANSWERS_CSV_FILE,
     ANSWERS_FILE,
     ANSWERS_SUMMARY_FILE,
@@ -55,9 +56,9 @@ from rankproof._results.document import (
     SNIPPETS_FILE,
     SUMMARY_FILE,
     ResultDocument,
+    document_text,
+    results_document,
 )
-from rankproof._results.experiment_result import ExperimentResult
-from rankproof._results.label_draw import label_files
 from rankproof.errors import InputError, RankproofError, UsageError, for_message, type_phrase
 
 _ANSWERS_FILES = (ANSWERS_FILE, CLAIMS_FILE, CONTEXTS_FILE)
@@ -83,9 +84,12 @@ def results_file_sha256(folder: str, name: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> None:
+def check_unchanged(folder: str, digests: Mapping[str, str], names: Iterable[str]) -> None:
     """Refuses a folder in which one of these files was changed or is missing."""
     for name in names:
+        if name not in digests:
+            what = f"{for_message(f'sha256.{name}')} is missing"
+            raise InputError(what, fix=DAMAGED_FIX, source=os.path.join(folder, RESULT_FILE))
         path = os.path.join(folder, *name.split("/"))
         try:
             digest = results_file_sha256(folder, name)
@@ -95,15 +99,15 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
             ) from None
         except OSError as error:
             raise open_error(error, path) from None
-        if digest != digests.text(name):
+        if digest != digests[name]:
             what = "the file was changed after the results were written"
             raise InputError(what, fix="restore the original file, or run the experiment again", source=path)
 
 
 def load_results(path: StrPath) -> ExperimentResult:
     """Loads a results folder; its values are computed again from its files, and a value that differs is an error."""
-    from rankproof._results.from_json import DocumentReader
-    from rankproof._results.recompute import checked_results
+    from rankproof._results.label_tasks import label_files
+    from rankproof._results.stored_results import DocumentReader, checked_results
     from rankproof._results.system_files import (
         read_answers_file,
         read_claims_file,
@@ -115,10 +119,10 @@ def load_results(path: StrPath) -> ExperimentResult:
     folder = path_text(path)
     recover_folder(os.path.realpath(folder))
     values = read_document(folder)
-    document = read_fields(ResultDocument, values)
-    reader, digests = DocumentReader(document, folder), values.inside("sha256")
+    document = values.read(ResultDocument)
+    reader, digests = DocumentReader(document, folder), values.member("sha256", dict[str, str])
     names = [system.name for system in document.systems]
-    present = {name for name in (QRELS_FILE, *_ANSWERS_FILES, *replies_files(names).values()) if name in digests.plain}
+    present = {name for name in (QRELS_FILE, *_ANSWERS_FILES, *replies_files(names).values()) if name in digests}
     if document.judged_ids and QRELS_FILE not in present:
         raise reader.error(f"sha256.{QRELS_FILE} is missing")
     check_unchanged(folder, digests, [*_READ_FILES, *sorted(present), *reader.run_files()])
@@ -126,7 +130,7 @@ def load_results(path: StrPath) -> ExperimentResult:
     answers = read_answers_file(folder) if ANSWERS_FILE in present else {}
     system_runs = reader.system_runs(answers, read_replies(folder, names, present))
     reader.check_systems(system_runs, result)
-    snippets = list(_read_snippets(folder))
+    snippets = _read_snippets(folder)
     stored = ExperimentResult(
         name=document.name,
         fingerprint=document.fingerprint,
@@ -135,7 +139,7 @@ def load_results(path: StrPath) -> ExperimentResult:
         system_runs=system_runs,
         qrels=read_results_qrels(folder) if QRELS_FILE in present else Qrels({}, source=folder),
         texts=read_queries(open_folder_source(folder, QUERIES_FILE)),
-        snippets={record.text("_id"): record.text("text") for record in snippets},
+        snippets={doc: snippet.text for doc, snippet in snippets.items()},
         experiment=_read_experiment(folder),
         provenance=document.provenance,
         notes=document.notes,
@@ -146,8 +150,8 @@ def load_results(path: StrPath) -> ExperimentResult:
         answers=reader.answer_values(system_runs, read_claims_file(folder, present)),
         contexts=read_contexts_file(folder, present),
         judged_documents=document.answers.judged_documents if document.answers else {},
-        titles=_snippet_titles(snippets),
-        urls=_snippet_urls(snippets),
+        titles={doc: max(0, snippet.title) for doc, snippet in snippets.items() if snippet.title is not None},
+        urls={doc: snippet.url for doc, snippet in snippets.items() if snippet.url is not None},
         labels=label_files(folder),
     )
     return checked_results(stored, values.plain, reader.error)
@@ -164,7 +168,7 @@ def read_document(folder: str) -> JsonObject:
     values = JsonObject(plain, path, damaged_fix=DAMAGED_FIX)
     if values.plain.get("format") != RESULTS_FORMAT:
         raise values.error("not a result of rankproof", "specify a folder that `rankproof run` wrote")
-    if (version := values.count("schema")) != (known := format_versions.RESULTS):
+    if (version := values.member("schema", int)) != (known := format_versions.RESULTS):
         fix = format_versions.other_version_fix(version, known, "run the experiment again")
         raise values.error(format_versions.other_version(version, known), fix)
     return values
@@ -179,19 +183,21 @@ def _read_experiment(folder: str) -> str:
     return read_all_bytes(open_folder_source(folder, EXPERIMENT_FILE)).decode(errors="replace")
 
 
-def _snippet_titles(shown: Sequence[JsonObject]) -> Mapping[str, int]:
-    return {record.text("_id"): max(0, record.count("title")) for record in shown if "title" in record.plain}
+@dataclass(frozen=True, slots=True)
+class _Snippet:
+    """A line of snippets.jsonl; `title` is how many characters of the text are the title of the document."""
+
+    _id: str
+    text: str
+    title: int | None = None
+    url: str | None = None
 
 
-def _snippet_urls(shown: Sequence[JsonObject]) -> Mapping[str, str]:
-    urls = ((record.text("_id"), record.text_or_none("url")) for record in shown)
-    return {doc: url for doc, url in urls if url is not None}
-
-
-def _read_snippets(folder: str) -> Iterator[JsonObject]:
+def _read_snippets(folder: str) -> dict[str, _Snippet]:
     source = open_folder_source(folder, SNIPPETS_FILE)
-    if first_bytes(source.open, 1):
-        yield from (JsonObject(item, source.name, line=line) for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES))
+    lines = parsed_lines(source, limit=MAX_TEXT_BYTES) if first_bytes(source.open, 1) else ()
+    snippets = (JsonObject(item, source.name, line=line).read(_Snippet) for line, item in lines)
+    return {snippet._id: snippet for snippet in snippets}
 
 
 def check_no_foreign_files(folder: str, own: Collection[str]) -> None:
@@ -243,7 +249,6 @@ def save_results(
     if not isinstance(results, ExperimentResult):
         raise UsageError(f"results cannot be {type_phrase(results)}", fix="pass an ExperimentResult, as rankproof.run gives it")
     from rankproof._results.system_files import write_answers_files, write_replies
-    from rankproof._results.to_json import document_text, results_document
 
     goal = path_text(path)
     if not overwrite:
@@ -274,9 +279,8 @@ def _json_text(document: Mapping[str, Any]) -> str:
 
 
 def _text_files(results: ExperimentResult, findings: Sequence[str], summary: Mapping[str, Any] | None) -> dict[str, str]:
-    from rankproof._results.answers_summary import answers_summary
     from rankproof._results.csv_files import answers_csv, chunks_csv, per_query_csv, summary_csv
-    from rankproof._results.system_files import has_answers
+    from rankproof._results.system_files import answers_summary, has_answers
 
     texts = {SUMMARY_FILE: summary_csv(results), PER_QUERY_FILE: per_query_csv(results), EXPERIMENT_FILE: results.experiment}
     if summary is not None:
@@ -360,6 +364,5 @@ def _write_run_file(run: Run, folder: str, start: str) -> str:
 
 def _snippet_lines(results: ExperimentResult) -> Iterator[bytes]:
     for doc, text in results.snippets.items():
-        known = {"title": results.titles, "url": results.urls}
-        more = {name: values[doc] for name, values in known.items() if doc in values}
-        yield escape_json(json.dumps({"_id": doc, "text": text, **more}, ensure_ascii=False)).encode() + b"\n"
+        line = plain_record(_Snippet(doc, text, results.titles.get(doc), results.urls.get(doc)))
+        yield escape_json(json.dumps(line, ensure_ascii=False)).encode() + b"\n"

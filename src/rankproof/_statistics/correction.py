@@ -57,9 +57,9 @@ def level_of(alpha: float, tests: int, correction: Correction, succeeded: int = 
 
 
 def _restore_order(raised: FloatArray, order: np.ndarray[tuple[int], np.dtype[np.intp]]) -> FloatArray:
-    found = np.empty_like(raised)
-    found[order] = raised
-    return found
+    restored = np.empty_like(raised)
+    restored[order] = raised
+    return restored
 
 
 CORRECTIONS: dict[Correction, Callable[[FloatArray], FloatArray]] = {

@@ -13,8 +13,7 @@ from rankproof._tokenizer_lab.splits import OWN_LANGUAGE
 from rankproof.errors import UsageError, for_message
 from rankproof.models._base import EncoderModel
 from rankproof.models._registry import encoder_by_name, source_prefix
-from rankproof.models._trained.checkpoint import METADATA_FILE, Checkpoint, Prompts, open_checkpoint
-from rankproof.models._trained.encoder import TrainedEncoder
+from rankproof.models._trained.checkpoint import METADATA_FILE, Checkpoint, Prompts, TrainedEncoder, open_checkpoint
 from rankproof.models._trained.tokenizers import TokenizerFamily, parse_tokenizer_kind
 from rankproof.stages._analyzer import STEMMERS
 from rankproof.stages._base import Stage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from rankproof._tune.parameters import TunedSystem, changed_part
 from rankproof._tune.space import Settings
 from rankproof.errors import UsageError
 from rankproof.measures._base import Measure
-from rankproof.stages._base import BuildContext, Cost, LoadedScorer, Scorer, Stage
+from rankproof.stages._base import BuildContext, LoadedScorer, Scorer, Stage
 from rankproof.stages._maxsim import MaxSim
 from rankproof.stages._rerank import Rerank
 from rankproof.stages._scorers import BiEncoderScorer, CrossEncoderScorer, KeywordScorer
@@ -48,7 +48,7 @@ class SharedScorer:
         return LoadedSharedScorer(self, context)
 
 
-class LoadedSharedScorer:
+class LoadedSharedScorer(LoadedScorer):
     """Looks scores up, and asks the scorer for those that are missing."""
 
     def __init__(self, value: SharedScorer, context: BuildContext) -> None:
@@ -59,8 +59,8 @@ class LoadedSharedScorer:
         place, known = self._context.corpus_key, self._value.memo.scores
         missing = [doc for doc in docs if (place, query.text, doc) not in known]
         if missing:
-            found = np.asarray(self._scorer().scores(query, missing), dtype=np.float64)
-            known.update({(place, query.text, doc): score for doc, score in zip(missing, found.tolist(), strict=True)})
+            scores = np.asarray(self._scorer().scores(query, missing), dtype=np.float64)
+            known.update({(place, query.text, doc): score for doc, score in zip(missing, scores.tolist(), strict=True)})
         return np.array([known[place, query.text, doc] for doc in docs], dtype=np.float64)
 
     def _scorer(self) -> LoadedScorer:
@@ -69,21 +69,6 @@ class LoadedSharedScorer:
             loaded[self._context.corpus_key] = self._value.by.build(self._context)
         return loaded[self._context.corpus_key]
 
-    def cost(self) -> Cost:
-        """No cost of its own."""
-        return Cost()
-
-    def facts(self) -> Mapping[str, Any]:
-        """None."""
-        return {}
-
-    def notes(self) -> Sequence[str]:
-        """None."""
-        return ()
-
-    def close(self) -> None:
-        """Keeps the scorer: other trials use it."""
-
 
 def share_scorers(stage: Stage, memos: dict[Scorer, ScoreMemo]) -> Stage:
     """The system with scorers that score each pair once for all trials; `memos` holds the scores of each scorer."""
@@ -91,8 +76,8 @@ def share_scorers(stage: Stage, memos: dict[Scorer, ScoreMemo]) -> Stage:
     for part in stage_with_inputs(stage):
         if isinstance(part, Rerank) and isinstance(part.by, _POINTWISE):
             changes[part] = {"by": SharedScorer(part.by, memos.setdefault(part.by, ScoreMemo()))}
-    found: Stage = changed_part(stage, changes)
-    return found
+    shared: Stage = changed_part(stage, changes)
+    return shared
 
 
 class SystemObjective:
@@ -116,10 +101,10 @@ class SystemObjective:
     def values(self, settings: Sequence[Settings]) -> FloatArray:
         """A row for each settings."""
         if new := [setting for setting in settings if setting not in self._rows]:
-            for one, system in zip(new, self._run(new).result.systems, strict=True):
-                found = system.measures[str(self.measure)]
-                by_query = dict(zip(found.query_ids, found.values.tolist(), strict=True))
-                self._rows[one] = np.array([by_query[query] for query in self.queries])
+            for setting, system in zip(new, self._run(new).result.systems, strict=True):
+                result = system.measures[str(self.measure)]
+                by_query = dict(zip(result.query_ids, result.values.tolist(), strict=True))
+                self._rows[setting] = np.array([by_query[query] for query in self.queries])
         return np.stack([self._rows[setting] for setting in settings])
 
     def is_trained(self, settings: Settings) -> bool:
@@ -128,8 +113,8 @@ class SystemObjective:
 
     def fitted_values(self, settings: Settings, train: IntArray) -> FloatArray:
         """The values of the settings, which no training changes."""
-        found: FloatArray = self.values([settings])[0]
-        return found
+        values: FloatArray = self.values([settings])[0]
+        return values
 
     def _run(self, settings: Sequence[Settings]) -> ExperimentResult:
         stages = (share_scorers(self._tuned.with_settings(setting), self._memos) for setting in settings)

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from rankproof.models._api.embedding_apis import VoyageEmbeddings as VoyageEmbeddings
     from rankproof.models._bert import Bert as Bert
     from rankproof.models._bert import CrossEncoder as CrossEncoder
+    from rankproof.models._bert import MiniLM as MiniLM
     from rankproof.models._chat.llama_cpp import Llama as Llama
     from rankproof.models._chat.llama_cpp import SmolLM2 as SmolLM2
     from rankproof.models._chat.openai import OpenAIChat as OpenAIChat
-    from rankproof.models._minilm import MiniLM as MiniLM
     from rankproof.models._torch import SentenceTransformer as SentenceTransformer
     from rankproof.models._torch import TorchCrossEncoder as TorchCrossEncoder
-    from rankproof.models._trained.encoder import BpeEncoder as BpeEncoder
-    from rankproof.models._trained.encoder import TrainedEncoder as TrainedEncoder
+    from rankproof.models._trained.checkpoint import BpeEncoder as BpeEncoder
+    from rankproof.models._trained.checkpoint import TrainedEncoder as TrainedEncoder
     from rankproof.models._transformers import ByT5 as ByT5
     from rankproof.models._transformers import Canine as Canine
     from rankproof.models._wordllama import WordLlama as WordLlama

@@ -55,13 +55,13 @@ class Placement:
 
     def facts(self) -> dict[str, Any]:
         """The precision, the kind of device and the name of a GPU, as JSON."""
-        found = {"precision": self.precision, "device": self.device.partition(":")[0]}
+        facts = {"precision": self.precision, "device": self.device.partition(":")[0]}
         if not self.on_gpu:
-            return found
+            return facts
         with extra("torch"):
             import torch
 
-        return {**found, "gpu": torch.cuda.get_device_name(self.device)}
+        return {**facts, "gpu": torch.cuda.get_device_name(self.device)}
 
     @property
     def graph_precision(self) -> Precision:
@@ -72,13 +72,13 @@ class Placement:
 
 def place(device: str, precision: str, *, on_cpu: Precision) -> Placement:
     """Resolves device and precision; `on_cpu` is the precision that auto chooses there, and a GPU runs bf16."""
-    found = chosen_device(device) if precision != "int8" or device != "auto" else "cpu"
-    chosen = (on_cpu if found == "cpu" else "bf16") if precision == "auto" else precision
-    allowed: tuple[str, ...] = PRECISIONS if found == "cpu" else GPU_PRECISIONS
+    resolved = chosen_device(device) if precision != "int8" or device != "auto" else "cpu"
+    chosen = (on_cpu if resolved == "cpu" else "bf16") if precision == "auto" else precision
+    allowed: tuple[str, ...] = PRECISIONS if resolved == "cpu" else GPU_PRECISIONS
     if chosen not in allowed:
-        where = "the CPU" if found == "cpu" else "a GPU"
+        where = "the CPU" if resolved == "cpu" else "a GPU"
         raise UsageError(f"{chosen} does not run on {where}", fix=f"choose the precision {' or '.join(allowed)}, or auto")
-    return Placement(found, chosen)
+    return Placement(resolved, chosen)
 
 
 @cache

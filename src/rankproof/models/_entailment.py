@@ -98,16 +98,16 @@ def entailment_by_name(name: str) -> EntailmentModel:
 def label_order(config: Path) -> tuple[int, ...]:
     """The place of each of LABELS in the output, by id2label; labels with other names are an error."""
     names = read_json_object(config).get("id2label")
-    found = _places(names) if isinstance(names, Mapping) else {}
-    if sorted(found) != sorted(LABELS) or sorted(found.values()) != list(range(len(LABELS))):
-        given = ", ".join(map(str, names.values())) if isinstance(names, Mapping) and names else "none"
+    places = _places(names) if isinstance(names, Mapping) else {}
+    if sorted(places) != sorted(LABELS) or sorted(places.values()) != list(range(len(LABELS))):
+        labels = ", ".join(map(str, names.values())) if isinstance(names, Mapping) and names else "none"
         raise ExternalError(
             escape_invisible(
-                f"{config}: the labels in id2label are {for_message(given)}, not {', '.join(LABELS)}; use a model with these "
+                f"{config}: the labels in id2label are {for_message(labels)}, not {', '.join(LABELS)}; use a model with these "
                 "three labels, or write their names into id2label in the order in which the model was trained"
             )
         )
-    return tuple(found[label] for label in LABELS)
+    return tuple(places[label] for label in LABELS)
 
 
 def _places(names: Mapping[str, Any]) -> dict[str, int]:

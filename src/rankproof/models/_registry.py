@@ -27,15 +27,18 @@ ENCODERS: Registry[EncoderModel] = Registry(
     "rankproof.models",
     (
         Component("wordllama", "rankproof.models._wordllama:WordLlama", "static word vectors, small and fast"),
-        Component("minilm", "rankproof.models._minilm:MiniLM", "all-MiniLM-L6-v2, a sentence encoder with 384 dimensions"),
+        Component("minilm", "rankproof.models._bert:MiniLM", "all-MiniLM-L6-v2, a sentence encoder with 384 dimensions"),
         Component("byt5", "rankproof.models._transformers:ByT5", "ByT5, which reads bytes", "torch"),
         Component("canine", "rankproof.models._transformers:Canine", "CANINE, which reads characters", "torch"),
         Component(
-            "trained", "rankproof.models._trained.encoder:TrainedEncoder", "an encoder trained by `rankproof tokenizers`", "torch"
+            "trained",
+            "rankproof.models._trained.checkpoint:TrainedEncoder",
+            "an encoder trained by `rankproof tokenizers`",
+            "torch",
         ),
         Component(
             "bpe",
-            "rankproof.models._trained.encoder:BpeEncoder",
+            "rankproof.models._trained.checkpoint:BpeEncoder",
             "an encoder with a BPE tokenizer, trained by `rankproof tokenizers`",
             "torch",
         ),
@@ -160,10 +163,10 @@ def _built(kind: ModelKind, name: str, settings: Mapping[str, Any]) -> Any:
         raise UsageError(f"{name!r} is not the name of a model", fix="give the name as text")
     if not name.strip():
         raise UsageError("the model's name is empty", fix=f"known: {_known_names(kind)}")
-    found = find(kind, name)
-    if found is None:
+    known = find(kind, name)
+    if known is None:
         raise UsageError(f"no model is called {for_message(name)}", fix=f"known: {_known_names(kind)}")
-    make, source = found
+    make, source = known
     _check_has_source(kind, name, settings)
     return build("model", name, make, settings, *source)
 
@@ -194,8 +197,8 @@ class DownloadedModel:
 def downloaded_models() -> list[DownloadedModel]:
     """Weights and graphs on this machine, sorted by model; those in installed packages first."""
     manifests = [*models_cache_folder().glob(f"*/{MANIFEST}"), *models_cache_folder().glob(f"hub/*/{MANIFEST}")]
-    found = [_downloaded_model(manifest.parent) for manifest in manifests if not manifest.parent.name.startswith(".")]
-    return [*_packaged_models(), *sorted(found, key=lambda one: (one.model, one.kind, str(one.path)))]
+    folders = [_downloaded_model(manifest.parent) for manifest in manifests if not manifest.parent.name.startswith(".")]
+    return [*_packaged_models(), *sorted(folders, key=lambda model: (model.model, model.kind, str(model.path)))]
 
 
 def model_folder_path(name: str) -> Path | None:
@@ -209,8 +212,8 @@ def model_folder_path(name: str) -> Path | None:
 
 def downloadable_model(name: str) -> DownloadableModel | None:
     """The registered model of that name if its weights can be downloaded, None otherwise."""
-    found = (registry.load(name) for registry in MODELS.values() if name in registry)
-    return next((model() for model in found if hasattr(model, "download")), None)
+    kinds = (registry.load(name) for registry in MODELS.values() if name in registry)
+    return next((model() for model in kinds if hasattr(model, "download")), None)
 
 
 def downloadable_names() -> list[str]:

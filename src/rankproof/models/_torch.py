@@ -105,8 +105,8 @@ class TorchEncoder:
         if self._query_prompt or self._passage_prompt:
             what = "token vectors are encoded without the model's named prompts"
             raise UsageError(what, fix="leave query_prompt_name and passage_prompt_name out, and give the prompts as texts")
-        found = self._inner.encode(list(texts), output_value="token_embeddings", show_progress_bar=False) if texts else []
-        return [read_only(normalise_rows(rows.cpu().numpy().astype(np.float32))) for rows in found]
+        tensors = self._inner.encode(list(texts), output_value="token_embeddings", show_progress_bar=False) if texts else []
+        return [read_only(normalise_rows(rows.cpu().numpy().astype(np.float32))) for rows in tensors]
 
     def cut(self, texts: Sequence[str]) -> int:
         """The number of truncated texts."""
@@ -151,8 +151,8 @@ class LoadedTorchCrossEncoder:
         if not passages:
             return np.zeros(0)
         pairs = [(query, passage) for passage in passages]
-        found = self._inner.predict(pairs, activation_fn=Identity(), show_progress_bar=False, convert_to_tensor=True)
-        logits: FloatArray = found.float().cpu().numpy().astype(np.float64)
+        predicted = self._inner.predict(pairs, activation_fn=Identity(), show_progress_bar=False, convert_to_tensor=True)
+        logits: FloatArray = predicted.float().cpu().numpy().astype(np.float64)
         return logits
 
     def cut(self, query: str, passages: Sequence[str]) -> int:

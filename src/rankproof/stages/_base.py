@@ -16,7 +16,7 @@ from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._data.run import PARTS, Part
 from rankproof._executors.base import Executor, Progress, SerialExecutor
-from rankproof._io.journal import Block
+from rankproof._io.array_files import Block
 from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import COUNT_NAMES, CallCounter, CountName
 from rankproof._llm.session import LLMSession
@@ -161,27 +161,31 @@ class BuildContext:
         return max(1, self.threads // at_once)
 
 
-class Searcher(Protocol):
+class BuiltPart(Protocol):
+    """What a searcher or loaded scorer reports; a subclass overrides what is not empty."""
+
+    def cost(self) -> Cost:
+        """The cost of building; nothing by default."""
+        return Cost()
+
+    def facts(self) -> Mapping[str, Any]:
+        """Models, stores and settings as JSON, read after the searches; none by default."""
+        return {}
+
+    def notes(self) -> Sequence[str]:
+        """Warnings for the user, read after the searches; none by default."""
+        return ()
+
+    def close(self) -> None:
+        """Closes what is open; nothing by default."""
+        return None
+
+
+class Searcher(BuiltPart, Protocol):
     """A stage that is ready to search."""
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
         """The ranking of one query; `inputs` has the ranking of each input stage, in order."""
-        ...
-
-    def cost(self) -> Cost:
-        """The cost of building."""
-        ...
-
-    def facts(self) -> Mapping[str, Any]:
-        """Models, stores and settings as JSON, read after the searches."""
-        ...
-
-    def notes(self) -> Sequence[str]:
-        """Warnings for the user, read after the searches."""
-        ...
-
-    def close(self) -> None:
-        """Closes what is open."""
         ...
 
 
@@ -195,13 +199,13 @@ class Stage(Protocol):
     def depth(self) -> int: ...
 
     def inputs(self) -> tuple[Stage, ...]:
-        """The stages whose rankings are its input."""
-        ...
+        """The stages whose rankings are its input; none by default."""
+        return ()
 
     def build(self, context: BuildContext) -> Searcher: ...
 
 
-class OneInput:
+class OneInput(Stage):
     """A stage with one input stage, whose depth it keeps."""
 
     stage: Stage
@@ -308,27 +312,11 @@ class EstimatesCost(Protocol):
         ...
 
 
-class LoadedScorer(Protocol):
+class LoadedScorer(BuiltPart, Protocol):
     """A scorer that is ready to score."""
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
         """One finite score for each document; higher is better, the scale depends on the scorer."""
-        ...
-
-    def cost(self) -> Cost:
-        """The cost of building."""
-        ...
-
-    def facts(self) -> Mapping[str, Any]:
-        """Model and settings as JSON."""
-        ...
-
-    def notes(self) -> Sequence[str]:
-        """Warnings for the user."""
-        ...
-
-    def close(self) -> None:
-        """Closes what is open."""
         ...
 
 

@@ -20,12 +20,12 @@ from rankproof._data.partition_builder import PartitionBuilder
 from rankproof._data.sentences import SENTENCE_RULES, Span, sentence_starts
 from rankproof._data.text import pluralise
 from rankproof._executors.base import Report
-from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof._io.array_files import open_arrays, write_arrays
 from rankproof._io.corpus_store import StoredPartition, indexed_corpus, write_partition
 from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.models._wordllama import token_starts, tokenizer_revision
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import Depth, check_settings
 from rankproof.stages._partitions import PreparedPartitions
 
@@ -69,7 +69,7 @@ def _tokenizer(name: TokenizerName) -> Callable[[str], list[int]]:
 
 
 def _word_starts(text: str) -> list[int]:
-    return [found.start() for found in _WORD.finditer(text)]
+    return [match.start() for match in _WORD.finditer(text)]
 
 
 _STARTS: Mapping[str, Callable[[str], list[int]]] = {"words": _word_starts, "sentences": sentence_starts}
@@ -106,8 +106,8 @@ class Chunking:
     def spans(self, document: Document) -> list[Span]:
         """The chunks of the text; a document with only a title has one empty chunk, an empty document has none."""
         starts = unit_starts(document.text, self.unit, self.tokenizer)
-        found = chunk_spans(starts, len(document.text), self.size, self.overlap)
-        return found or ([(0, len(document.text))] if document.title.strip() else [])
+        spans = chunk_spans(starts, len(document.text), self.size, self.overlap)
+        return spans or ([(0, len(document.text))] if document.title.strip() else [])
 
 
 def document_chunks(document: Document, chunking: Chunking, mark: str) -> Iterator[Document]:
@@ -145,7 +145,7 @@ WHOLE_DOCUMENTS_NOTE = (
 
 
 @dataclass(frozen=True)
-class Chunked:
+class Chunked(Stage):
     """Runs the input stage on chunks of `size` units that overlap by `overlap` units (None: size // 5).
 
     Its ranking of chunks is collapsed to documents. `pool` limits the chunks that are used (None: all). The depth of the input
@@ -282,7 +282,7 @@ def _is_chunked(stage: Stage) -> bool:
     return isinstance(stage, Chunked) or any(map(_is_chunked, stage.inputs()))
 
 
-class ChunkedSearcher:
+class ChunkedSearcher(Searcher):
     """Collapses a ranking of chunks to documents."""
 
     def __init__(self, stage: Chunked, split: SplitCorpus) -> None:
@@ -319,6 +319,3 @@ class ChunkedSearcher:
             if without_chunks
             else []
         )
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""

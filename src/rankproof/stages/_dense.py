@@ -19,7 +19,7 @@ from rankproof._llm.budget import Estimate
 from rankproof._llm.embedding import CountingEncoder
 from rankproof._registry import Option
 from rankproof.models._api.embedding import EmbeddingApi
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check_settings
 from rankproof.stages._text_vectors import (
     EncodedPassages,
@@ -31,8 +31,7 @@ from rankproof.stages._text_vectors import (
 )
 from rankproof.stages._vectors import PassageVectors, truncation_note
 from rankproof.stores._base import OpenStore, Store, ann_recall
-from rankproof.stores._memory import Memory, memory_facts
-from rankproof.stores._nearest import best_kernel
+from rankproof.stores._memory import Memory, best_kernel, memory_facts
 
 INGEST_BATCH = 4096
 """Vectors that a store gets at once."""
@@ -45,14 +44,14 @@ class AnnRecall:
         self._vectors, self._depth = vectors, depth
         self._found: dict[str, tuple[Matrix, Ranking]] = {}
 
-    def record(self, query: str, vector: Matrix, found: Ranking) -> None:
+    def record(self, query: str, vector: Matrix, ranking: Ranking) -> None:
         """Records one search; a repeated query replaces it, a zero vector is left out."""
         if vector.any():
-            self._found[query] = vector, found
+            self._found[query] = vector, ranking
 
     def facts(self) -> Mapping[str, Any]:
         """The mean recall of the exact top results over the queries, None without a query."""
-        share = ann_recall([found for _, found in self._found.values()], self._exact()) if self._found else None
+        share = ann_recall([ranking for _, ranking in self._found.values()], self._exact()) if self._found else None
         return {"recall_of_exact": share, "recall_depth": self._depth, "recall_queries": len(self._found)}
 
     def _exact(self) -> list[Ranking]:
@@ -60,7 +59,7 @@ class AnnRecall:
 
 
 @dataclass(frozen=True)
-class Dense:
+class Dense(Stage):
     """Ranks the passages nearest to the query by inner product; the prompts are prepended to queries and passages."""
 
     model: EncoderOption
@@ -72,10 +71,6 @@ class Dense:
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-    def inputs(self) -> tuple[Stage, ...]:
-        """None: it searches the documents."""
-        return ()
 
     def build(self, context: BuildContext) -> DenseSearcher:
         """Encodes the passages, or finds their vectors in the cache, and fills the store; memory searches the vectors there."""
@@ -119,7 +114,7 @@ def _fill_store(store: OpenStore, vectors: PassageVectors, context: BuildContext
     context.progress("filling the store", total, total)
 
 
-class DenseSearcher:
+class DenseSearcher(Searcher):
     """The passage vectors and the filled store; there is no store for vectors in memory or without documents."""
 
     def __init__(self, stage: Dense, vectors: PassageVectors, store: OpenStore | None, seconds: float, stack: ExitStack) -> None:
@@ -139,10 +134,10 @@ class DenseSearcher:
         if vectors is None:
             return [], np.zeros(0)
         with self._searching, timer.part("search"):
-            found = self._in_store(vectors)[0] if self._store else self._vectors.search_one(vectors, self._stage.depth)
+            ranking = self._in_store(vectors)[0] if self._store else self._vectors.search_one(vectors, self._stage.depth)
         if self._recall:
-            self._recall.record(query.id, vectors[0], found)
-        return found
+            self._recall.record(query.id, vectors[0], ranking)
+        return ranking
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
         """The rankings of all queries in one batch."""
@@ -150,18 +145,18 @@ class DenseSearcher:
             return []
         texts = [add_prompt(self._stage.query_prompt, query.text) for query in queries]
         vectors = text_vectors(self._encoder, texts, "query")
-        found = self._in_store(vectors) if self._store else self._vectors.search_all(vectors, self._stage.depth)
+        rankings = self._in_store(vectors) if self._store else self._vectors.search_all(vectors, self._stage.depth)
         self._cut, self._asked = self._encoder.cut(texts), len(texts)
         if self._recall:
-            for query, vector, one in zip(queries, vectors, found, strict=True):
-                self._recall.record(query.id, vector, one)
-        return found
+            for query, vector, ranking in zip(queries, vectors, rankings, strict=True):
+                self._recall.record(query.id, vector, ranking)
+        return rankings
 
     def _in_store(self, vectors: Matrix) -> list[Ranking]:
         """What the store finds; nothing for a zero vector, of a query without tokens."""
         assert self._store is not None
-        found = self._store.search(vectors, self._stage.depth)
-        return [one if vector.any() else ([], np.zeros(0)) for one, vector in zip(found, vectors, strict=True)]
+        rankings = self._store.search(vectors, self._stage.depth)
+        return [ranking if vector.any() else ([], np.zeros(0)) for ranking, vector in zip(rankings, vectors, strict=True)]
 
     def cost(self) -> Cost:
         """The time of encoding, cached or not, and of filling the store; the bytes of the store."""

@@ -31,8 +31,8 @@ def passages_of(partition: Partition, rows: Iterable[int], fields: Sequence[str]
     if set(fields) - set(BUILT_IN_FIELDS):
         return [passage_text(partition.document(row), fields) for row in rows]
     columns = [partition.titles if name == "title" else partition.texts for name in fields]
-    each = ([decoded(column.bytes_at(row)).strip() for column in columns] for row in rows)
-    return [" ".join(filter(None, parts)) for parts in each]
+    rows_of_parts = ([decoded(column.bytes_at(row)).strip() for column in columns] for row in rows)
+    return [" ".join(filter(None, parts)) for parts in rows_of_parts]
 
 
 class PassageTexts(Mapping[str, str]):
@@ -69,7 +69,7 @@ class PassageTexts(Mapping[str, str]):
         """The ids, larger ones first, and their passages in that order; it does not depend on the partitions."""
         positions = self._corpus.positions_by_id()
         places = map(self._corpus.partitions.at, map(int, positions))
-        return _IdsAt(self._corpus, positions), (passage_text(one.document(row), self._fields) for one, row in places)
+        return _IdsAt(self._corpus, positions), (passage_text(partition.document(row), self._fields) for partition, row in places)
 
 
 class _PassageItems(ItemsView[str, str]):
@@ -191,8 +191,8 @@ def _with_methods(name: str, value: Any, methods: tuple[str, ...], fix: str) -> 
     if isinstance(value, type):
         raise UsageError(f"{name} is the class {value.__name__}", fix=fix)
     if not all(callable(getattr(value, method, None)) for method in methods):
-        found = f"the text {for_message(repr(value))}" if isinstance(value, str) else type_phrase(value)
-        raise UsageError(f"{name} is {found}", fix=fix)
+        what = f"the text {for_message(repr(value))}" if isinstance(value, str) else type_phrase(value)
+        raise UsageError(f"{name} is {what}", fix=fix)
     return value
 
 

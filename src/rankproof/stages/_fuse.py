@@ -16,7 +16,7 @@ from rankproof._fusion.settings import checked_settings, checked_weights, method
 from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.stages import _fields
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import Depth
 
 _SETTINGS = ("k", "norm", "gamma", "sigma", "phi", "alpha", "window", "fitted")
@@ -29,7 +29,7 @@ def _option(name: str) -> Option:
 
 
 @dataclass(frozen=True)
-class Fuse:
+class Fuse(Stage):
     """Fuses rankings by reciprocal ranks with the constant k (`rrf`), sums of normalised scores (`combsum`) or another method.
 
     A setting that the method does not use is set to its default, and weights that are all 1 to None, so that equivalent stages
@@ -88,7 +88,7 @@ def RRF(  # noqa: N802  # the usual name of the method
     return Fuse(tuple(stages), k=k, weights=None if weights is None else tuple(weights), depth=depth)
 
 
-class FuseSearcher:
+class FuseSearcher(Searcher):
     """Fuses the rankings of the input stages."""
 
     def __init__(self, stage: Fuse) -> None:
@@ -100,18 +100,7 @@ class FuseSearcher:
         with timer.part("search"):
             return self._fuser.fuse(inputs, self._stage.depth)
 
-    def cost(self) -> Cost:
-        """No cost."""
-        return Cost()
-
     def facts(self) -> Mapping[str, Any]:
         """The method and its settings."""
         used: dict[str, Any] = {name: getattr(self._stage, name) for name in self._fuser.method.uses if name != "weights"}
         return {"method": self._stage.method, "weights": list(self._fuser.weights), **used}
-
-    def notes(self) -> Sequence[str]:
-        """None."""
-        return ()
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""

@@ -16,7 +16,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._extras import extra
 from rankproof._registry import Option
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settings
-from rankproof.stages._lexical import STEMMERS, LexicalStage, check_language
+from rankproof.stages._lexical import STEMMERS, LexicalIndex, LexicalStage, check_language
 from rankproof.stores._base import cut_ties_by_id, library_errors
 from rankproof.stores._lancedb import import_lancedb, lance_table
 
@@ -50,7 +50,7 @@ class LanceDBFTS(LexicalStage):
         return LanceDBIndex(self, folder, docs, texts)
 
 
-class LanceDBIndex:
+class LanceDBIndex(LexicalIndex):
     """A table with the row and passage of each document, and its full-text index."""
 
     def __init__(self, stage: LanceDBFTS, folder: Path, docs: Sequence[str], texts: Iterator[str]) -> None:
@@ -76,17 +76,13 @@ class LanceDBIndex:
         """The constants of BM25 and the tokenizer."""
         return {"k1": 1.2, "b": 0.75, "tokenizer": "simple", "index": "FTS"}
 
-    def notes(self) -> Sequence[str]:
-        """None: every query is read as words."""
-        return ()
-
     def close(self) -> None:
         """Releases the files."""
         del self._table
 
     def _found(self, text: str, limit: int) -> Ranking:
-        found = self._table.search(self._query(text, "text")).select(["row", "_score"]).limit(limit).to_arrow()
-        return [self._docs[row] for row in found["row"].to_pylist()], found["_score"].to_numpy().astype(np.float64)
+        hits = self._table.search(self._query(text, "text")).select(["row", "_score"]).limit(limit).to_arrow()
+        return [self._docs[row] for row in hits["row"].to_pylist()], hits["_score"].to_numpy().astype(np.float64)
 
 
 class _Batches:

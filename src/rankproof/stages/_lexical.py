@@ -14,7 +14,7 @@ from rankproof._data.text import encodable, pluralise
 from rankproof._executors.base import Progress
 from rankproof._io.temporary import TemporaryPath
 from rankproof.errors import UsageError, for_message
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import passage_texts
 from rankproof.stores._base import folder_size, new_folder
 
@@ -39,15 +39,15 @@ class LexicalIndex(Protocol):
         ...
 
     def notes(self) -> Sequence[str]:
-        """Notes on the queries so far."""
-        ...
+        """Notes on the queries so far; none by default."""
+        return ()
 
     def close(self) -> None:
         """Closes its files."""
         ...
 
 
-class LexicalStage:
+class LexicalStage(Stage):
     """A stage that searches the documents with the index of a library."""
 
     fields: tuple[str, ...]
@@ -64,10 +64,6 @@ class LexicalStage:
     def revision(self) -> str:
         """The version of the library."""
         raise NotImplementedError
-
-    def inputs(self) -> tuple[Stage, ...]:
-        """None: it searches the documents."""
-        return ()
 
     def build(self, context: BuildContext) -> LexicalSearcher:
         """Indexes the passages in a new folder of the run; a build that fails leaves no files."""
@@ -98,7 +94,7 @@ class _CountedTexts:
             yield encodable(text)
 
 
-class LexicalSearcher:
+class LexicalSearcher(Searcher):
     """The index and its folder, ready to search."""
 
     def __init__(

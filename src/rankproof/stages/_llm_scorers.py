@@ -2,34 +2,133 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from rankproof._data import validation
 from rankproof._data.arrays import FloatArray
+from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
-from rankproof._llm.budget import Estimate
-from rankproof._llm.call_counts import CallCounter
+from rankproof._data.identity import identity
+from rankproof._llm.budget import Estimate, estimate_request
+from rankproof._llm.call_counts import CallCounter, CallTotals
 from rankproof._llm.client import ReplyParseError
 from rankproof._llm.parsing import parse_choice, parse_json, parse_order, parse_yes, reply_first_line, reply_text, yes_no_score
+from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, count_truncated, fill_prompt, quote_untrusted
 from rankproof._registry import Option
 from rankproof.errors import UsageError
-from rankproof.models._chat.base import ChatReply
-from rankproof.stages._base import BuildContext
-from rankproof.stages._fields import MaxTokens
-from rankproof.stages._llm_base import (
-    LLMScorer,
-    LoadedLLMScorer,
-    SystemPrompt,
-    UserPrompt,
-    scores_from_order,
-    scores_or_positions,
+from rankproof.models._chat.base import ChatReply, ChatRequest, Message
+from rankproof.stages._base import BuildContext, CallsModel, LoadedScorer
+from rankproof.stages._fields import (
+    DEFAULT_FIELDS,
+    Attempts,
+    ChatOption,
+    Fields,
+    MaxTokens,
+    PassageCharacters,
+    check_known_fields,
+    check_settings,
+    passage_text,
 )
+from rankproof.stages._scorers import scores_from_order, scores_or_positions
+
+SystemPrompt = Annotated[str, Option("the system prompt; the rule that passages are data is added to it")]
+UserPrompt = Annotated[str, Option("the prompt, with {query} and {passages} in it")]
+
+
+@dataclass(frozen=True)
+class LLMScorer(CallsModel):
+    """The settings of a scorer with a language model; passages longer than `passage_characters` are truncated.
+
+    `prompt` contains {query} and {passages}, which are quoted; the rule that quoted text is data follows the system prompt.
+    `schema` and `logprobs` are optional parameters of the request.
+    """
+
+    model: ChatOption
+    system: SystemPrompt = "You are a search engine that judges how well passages answer a query."
+    prompt: UserPrompt = "{query}\n\n{passages}"
+    fields: Fields = DEFAULT_FIELDS
+    passage_characters: PassageCharacters = 1000
+    max_tokens: MaxTokens = 8
+    attempts: Attempts = 3
+    schema: ClassVar[str] = ""
+    logprobs: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        check_prompt("prompt", self.prompt, ("query", "passages"))
+
+    def request(self, query: Query, texts: Sequence[str], *, labels: Sequence[str] | None = None) -> ChatRequest:
+        """The request for some passages."""
+        passages = quote_untrusted(texts, labels=labels, characters=self.passage_characters)
+        text = fill_prompt(
+            self.prompt, query=quote_untrusted([query.text], labels=["query"]), passages=passages, **self.parts(len(texts))
+        )
+        messages = (Message("system", f"{self.system} {UNTRUSTED_DATA_RULE}"), Message("user", text))
+        return ChatRequest(messages, self.max_tokens, self.schema, self.logprobs)
+
+    def parts(self, count: int) -> dict[str, str]:
+        """Further placeholders of the prompt."""
+        return {"count": str(count)}
+
+    def texts(self, corpus: Corpus, docs: Sequence[str]) -> list[str]:
+        """The passages of the documents, not truncated."""
+        return [passage_text(corpus[doc], self.fields) for doc in docs]
+
+    def estimate_requests(self, queries: Sequence[Query], context: BuildContext, requests: Mapping[int, int]) -> Estimate:
+        """The cost of the requests, given as their number per query by passages per request, with passages of mean length."""
+        texts = (passage_text(document, self.fields) for document in context.corpus.documents())
+        total = sum(min(len(text), self.passage_characters) for text in texts)
+        mean = "x" * round(total / max(len(context.corpus), 1))
+        estimates = (
+            estimate_request(self.request(query, [mean] * size)).times(count)
+            for query in queries
+            for size, count in requests.items()
+        )
+        return sum(estimates, Estimate())
+
+
+ScorerT = TypeVar("ScorerT", bound=LLMScorer)
+
+
+class LoadedLLMScorer(LoadedScorer, Generic[ScorerT]):
+    """Calls the model for the documents of one corpus."""
+
+    kind = "llm"
+
+    def __init__(self, value: ScorerT, context: BuildContext) -> None:
+        check_known_fields(context.corpus, value.fields)
+        self._value, self._corpus = value, context.corpus
+        self._client = context.session.client(value.model, "rerank")
+
+    @property
+    def concurrency(self) -> int:
+        """As many queries at once as the model allows calls."""
+        return max(1, self._value.model.concurrency)
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        """The scores; the calls are not counted."""
+        return self.scores_counting_calls(query, docs, CallTotals())
+
+    @abstractmethod
+    def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
+        """One score for each document, by the method of the subclass."""
+
+    def cut(self, query: Query, docs: Sequence[str]) -> int:
+        """The number of truncated documents."""
+        return count_truncated(self._value.texts(self._corpus, docs), self._value.passage_characters)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The model, the prompt and all settings."""
+        optional_params = {"schema": self._value.schema, "logprobs": self._value.logprobs}
+        return {**identity(self._value), "kind": self.kind, "rule": UNTRUSTED_DATA_RULE, **optional_params}
+
 
 LISTWISE_SYSTEM = "You are a search engine that puts passages in the order of how well they answer a query."
 LISTWISE_PROMPT = """{query}
@@ -109,22 +208,22 @@ class ListwiseScorer(LoadedLLMScorer[Listwise]):
             return parse_order(reply_text(reply), len(held))
 
         request = self._value.request(query, [texts[at] for at in held])
-        found = self._client.read(request, parse, counter, attempts=self._value.attempts)
-        if found is None:
+        order = self._client.read(request, parse, counter, attempts=self._value.attempts)
+        if order is None:
             return held
-        self._orders[tuple(found)] += 1
-        return [held[number - 1] for number in found]
+        self._orders[tuple(order)] += 1
+        return [held[number - 1] for number in order]
 
 
 def windows(count: int, window: int, step: int) -> list[tuple[int, int]]:
     """The start and end of each window, the lowest first; the last starts at rank 1. A single document needs no window."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     end = count if count > 1 else 0
     while end > 0:
         start = max(end - window, 0)
-        found.append((start, end))
+        spans.append((start, end))
         end = end - step if start else 0
-    return found
+    return spans
 
 
 PAIRWISE_SYSTEM = "You are a search engine that says which of two passages answers a query better."
@@ -255,12 +354,12 @@ class PointwiseScorer(LoadedLLMScorer[Pointwise]):
 
     def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
         """Log-odds, or 1 and 0 by the text, or ranks if a document has no usable reply."""
-        found = [self._reply(query, text, counter) for text in self._value.texts(self._corpus, docs)]
-        by_text = any(reply is not None and reply.log_odds is None for reply in found)
-        values = [_reply_score(reply, by_text) for reply in found]
+        replies = [self._reply(query, text, counter) for text in self._value.texts(self._corpus, docs)]
+        by_text = any(reply is not None and reply.log_odds is None for reply in replies)
+        values = [_reply_score(reply, by_text) for reply in replies]
         counter.count("graded", len(docs))
         counter.count("by_text" if by_text else "by_odds", sum(value is not None for value in values))
-        counter.count("given_up", sum(value is None and reply is not None for value, reply in zip(values, found, strict=True)))
+        counter.count("given_up", sum(value is None and reply is not None for value, reply in zip(values, replies, strict=True)))
         return scores_or_positions(values)
 
     def _reply(self, query: Query, text: str, counter: CallCounter) -> _PointwiseReply | None:

@@ -15,11 +15,10 @@ from rankproof._data.corpus import Partition
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
 from rankproof._executors.base import Report
-from rankproof._io.array_file import open_arrays, write_arrays
-from rankproof._io.journal import Block, Journal, cache_corruption_error
+from rankproof._io.array_files import Block, Journal, cache_corruption_error, open_arrays, write_arrays
 from rankproof.errors import UsageError
 from rankproof.models._base import EncoderModel, TokenEncoder
-from rankproof.stages._base import BuildContext, Cost
+from rankproof.stages._base import BuildContext, Cost, LoadedScorer
 from rankproof.stages._fields import DEFAULT_FIELDS, EncoderOption, Fields, check_known_fields, check_settings
 from rankproof.stages._partitions import PreparedPartitions
 from rankproof.stages._text_vectors import is_blank
@@ -105,8 +104,8 @@ class TokenVectors(PassageEncoder):
         return TokenBlocks(blocks, places.arrays["blocks"], places.arrays["starts"], places.arrays["ends"])
 
     def _write(self, partition: Partition, folder: Path, report: Report) -> None:
-        found = self.encode(partition, folder / JOURNAL, self._block, report, save_seconds=0.0)
-        blocks = [block for block, _ in found]
+        timed_blocks = self.encode(partition, folder / JOURNAL, self._block, report, save_seconds=0.0)
+        blocks = [block for block, _ in timed_blocks]
         of_row, starts, ends = (np.zeros(len(partition), np.int64) for _ in range(3))
         for number, block in enumerate(blocks):
             rows, until = block["rows"], np.cumsum(block["lengths"])
@@ -116,16 +115,16 @@ class TokenVectors(PassageEncoder):
             "vectors": sum(len(block["scales"]) for block in blocks),
             "bytes": sum(block["numbers"].nbytes + block["scales"].nbytes for block in blocks),
             "truncated": sum(int(block["truncated"][0]) for block in blocks),
-            "seconds": sum(seconds for _, seconds in found),
+            "seconds": sum(seconds for _, seconds in timed_blocks),
         }
         write_arrays(folder / PLACES, {"blocks": of_row, "starts": starts, "ends": ends}, facts)
 
     def _block(self, texts: list[str]) -> Block:
         assert isinstance(self.encoder, TokenEncoder)
-        found = token_rows(self.encoder, texts)
-        counts = {"lengths": [len(one) for one in found], "truncated": [self.encoder.cut(texts)]}
+        rows_of_texts = token_rows(self.encoder, texts)
+        counts = {"lengths": [len(rows) for rows in rows_of_texts], "truncated": [self.encoder.cut(texts)]}
         return {
-            **_quantise_rows(np.concatenate(found)),
+            **_quantise_rows(np.concatenate(rows_of_texts)),
             **{name: np.array(count, dtype=np.int64) for name, count in counts.items()},
         }
 
@@ -166,7 +165,7 @@ def on_grid(vectors: Matrix) -> FloatArray:
     return rounded
 
 
-class MaxSimScorer:
+class MaxSimScorer(LoadedScorer):
     """The encoder and the token vectors of all passages."""
 
     def __init__(self, context: BuildContext, tokens: TokenVectors, encoder: TokenEncoder) -> None:
@@ -181,8 +180,8 @@ class MaxSimScorer:
         """From -1 to 1; 0 if the query or the passage has no token."""
         tokens = on_grid(token_rows(self._encoder, [query.text])[0])
         places = (self._corpus.row_of(doc) for doc in docs)
-        found = (self._indexes[number].products(row, tokens) for number, row in places)
-        return np.array([_mean_of_best(products) for products in found], dtype=np.float64)
+        products_of_docs = (self._indexes[number].products(row, tokens) for number, row in places)
+        return np.array([_mean_of_best(products) for products in products_of_docs], dtype=np.float64)
 
     def cut_queries(self, query: Query) -> int:
         """1 if the query is truncated, else 0."""
@@ -202,9 +201,6 @@ class MaxSimScorer:
         """A note on truncated passages."""
         cut = self._statistics.truncated
         return [truncation_note(cut, self._statistics.passages)] if cut else []
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""
 
 
 def _mean_of_best(products: FloatArray) -> float:

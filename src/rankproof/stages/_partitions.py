@@ -24,7 +24,7 @@ from rankproof._data.corpus import Corpus, Partition, decoded
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._executors.base import ONE_CORE, Report, Resources
-from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof._io.array_files import open_arrays, write_arrays
 from rankproof._version import __version__
 from rankproof.stages._base import BuildContext, PartitionKind
 
@@ -122,8 +122,8 @@ class _Search(Generic[TotalsT, QueriesT]):
         assert place.hits is not None
         if not place.hits.exists():
             start = time.perf_counter()
-            found = self.retriever.open(place.partition, place.folder, self.totals).search(self.queries, self.k)
-            arrays = {"rows": found.rows, "scores": found.scores, "counts": found.counts}
+            hits = self.retriever.open(place.partition, place.folder, self.totals).search(self.queries, self.k)
+            arrays = {"rows": hits.rows, "scores": hits.scores, "counts": hits.counts}
             write_arrays(place.hits, arrays, {"seconds": time.perf_counter() - start})
         report(len(place.partition))
         place.partition.release()
@@ -268,7 +268,7 @@ class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[Statis
         places = [_Place(place.partition, place.folder, folder / f"{place.partition.number}.{_HITS}") for place in self._places]
         saved = [open_arrays(place.hits).facts["seconds"] for place in places if place.hits and place.hits.exists()]
         context.block_cache.add_saved_seconds(sum(saved) / min(context.executor.workers, len(places)))
-        found = context.executor.map(
+        files = context.executor.map(
             _Search(self._retriever, self.totals, queries, k),
             places,
             label="searching partitions",
@@ -276,7 +276,7 @@ class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[Statis
             progress=context.progress,
             resources=self._resources,
         )
-        return merge_rankings(context.corpus, map(_read_hits, found), len(queries), k)
+        return merge_rankings(context.corpus, map(_read_hits, files), len(queries), k)
 
     def search_one(self, query: QueriesT, k: int) -> Ranking:
         """The ranking of a batch of one query, in this process: for its latency."""
@@ -284,8 +284,8 @@ class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[Statis
 
     def search_here(self, queries: QueriesT, k: int) -> list[Ranking]:
         """The rankings of a batch, in this process."""
-        found = (index.search(queries, k) for index in self._indexes)
-        return merge_rankings(self._context.corpus, found, len(queries), k)
+        hits = (index.search(queries, k) for index in self._indexes)
+        return merge_rankings(self._context.corpus, hits, len(queries), k)
 
     @cached_property
     def _indexes(self) -> list[PartitionIndex[QueriesT]]:
@@ -312,7 +312,7 @@ class _Hits(NamedTuple):
 
 
 def merge_rankings(
-    corpus: Corpus, found: Iterable[PartitionHits], queries: int, k: int, *, merge: HitMerge | None = None
+    corpus: Corpus, hits_of_partitions: Iterable[PartitionHits], queries: int, k: int, *, merge: HitMerge | None = None
 ) -> list[Ranking]:
     """The k best documents of all partitions for each query, by score and then by id, larger first.
 
@@ -320,7 +320,7 @@ def merge_rankings(
     """
     merge = merge or (NativeMerge(corpus) if _has_native_merge() else ReferenceMerge(corpus))
     parts: list[_Hits] = []
-    for number, hits in enumerate(found):
+    for number, hits in enumerate(hits_of_partitions):
         parts.append(_Hits.of(number, hits))
         if sum(part.scores.size for part in parts) > _MERGED_HITS:
             parts = [_merged(merge, parts, queries, k)]
@@ -386,16 +386,18 @@ class ReferenceMerge:
     def merge(self, parts: list[_Hits], best: _Hits) -> None:
         """Writes the best hits of all parts, as many as there is room for."""
         for query, (places, scores) in enumerate(zip(best.places, best.scores, strict=True)):
-            each = (zip(part.scores[query].tolist(), part.places[query].tolist(), strict=True) for part in parts)
-            hits = [hit for part, found in zip(parts, each, strict=True) for hit in islice(found, part.counts[query])]
+            ranked = (zip(part.scores[query].tolist(), part.places[query].tolist(), strict=True) for part in parts)
+            hits = [
+                hit for part, ranked_part in zip(parts, ranked, strict=True) for hit in islice(ranked_part, part.counts[query])
+            ]
             kept = sorted(hits, key=lambda hit: (hit[0], self._id(hit[1])), reverse=True)[: len(scores)]
             best.counts[query] = len(kept)
             scores[: len(kept)], places[: len(kept)] = [score for score, _ in kept], [place for _, place in kept]
 
     def ids(self, hits: _Hits) -> list[list[str]]:
         """The ids of the hits of each query."""
-        each = zip(hits.places.tolist(), hits.counts.tolist(), strict=True)
-        return [[decoded(self._id(place)) for place in places[:count]] for places, count in each]
+        rows = zip(hits.places.tolist(), hits.counts.tolist(), strict=True)
+        return [[decoded(self._id(place)) for place in places[:count]] for places, count in rows]
 
     def _id(self, place: int) -> bytes:
         partition: Partition = self._corpus.partitions[place >> _ROW_BITS]

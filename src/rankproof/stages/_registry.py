@@ -34,11 +34,11 @@ STAGES: Registry[Stage] = Registry(
         ),
         Component(
             "extract",
-            "rankproof.stages._extract:ExtractAnswer",
+            "rankproof.stages._answer:ExtractAnswer",
             "answers with the best sentence of the top documents of a system, without a language model",
         ),
         Component("rewrite", "rankproof.stages._rewrite:Rewrite", "lets a language model rewrite the query of a system"),
-        Component("rm3", "rankproof.stages._rm3:RM3", "expands the query of a bm25 system with words from its top documents"),
+        Component("rm3", "rankproof.stages._rewrite:RM3", "expands the query of a bm25 system with words from its top documents"),
         Component(
             "python",
             "rankproof.stages._engines.function:Function",
@@ -73,24 +73,22 @@ SCORERS: Registry[Scorer] = Registry(
             "pairwise", "rankproof.stages._llm_scorers:Pairwise", "a language model compares every two passages, in both orders"
         ),
         Component("keywords", "rankproof.stages._scorers:KeywordScorer", "counts the words of the query that a passage has"),
-        Component("cohere", "rankproof.stages._rerank_apis.hosted:CohereRerank", "Cohere's rerank API", "http"),
-        Component("jina", "rankproof.stages._rerank_apis.hosted:JinaRerank", "Jina's rerank API", "http"),
-        Component("voyage", "rankproof.stages._rerank_apis.hosted:VoyageRerank", "Voyage's rerank API", "http"),
-        Component("mixedbread", "rankproof.stages._rerank_apis.hosted:MixedbreadRerank", "mixedbread's rerank API", "http"),
+        Component("cohere", "rankproof.stages._rerank_apis.apis:CohereRerank", "Cohere's rerank API", "http"),
+        Component("jina", "rankproof.stages._rerank_apis.apis:JinaRerank", "Jina's rerank API", "http"),
+        Component("voyage", "rankproof.stages._rerank_apis.apis:VoyageRerank", "Voyage's rerank API", "http"),
+        Component("mixedbread", "rankproof.stages._rerank_apis.apis:MixedbreadRerank", "mixedbread's rerank API", "http"),
         Component(
             "tei",
-            "rankproof.stages._rerank_apis.own_servers:TEIRerank",
+            "rankproof.stages._rerank_apis.apis:TEIRerank",
             "a reranker on your own server with text-embeddings-inference (TEI)",
             "http",
         ),
         Component(
             "infinity",
-            "rankproof.stages._rerank_apis.own_servers:InfinityRerank",
+            "rankproof.stages._rerank_apis.apis:InfinityRerank",
             "a reranker on your own server with Infinity",
             "http",
         ),
-        Component(
-            "vllm", "rankproof.stages._rerank_apis.own_servers:VLLMRerank", "a reranker on your own server with vLLM", "http"
-        ),
+        Component("vllm", "rankproof.stages._rerank_apis.apis:VLLMRerank", "a reranker on your own server with vLLM", "http"),
     ),
 )

@@ -31,6 +31,7 @@ from rankproof.stages._base import (
     ReportsQueryTruncation,
     ReportsTruncation,
     Scorer,
+    Searcher,
     Stage,
 )
 from rankproof.stages._fields import check_settings
@@ -101,7 +102,7 @@ class Rerank(OneInput):
         return RerankSearcher(self, self.by.build(context))
 
 
-class RerankSearcher:
+class RerankSearcher(Searcher):
     """Reranks the ranking of the input stage."""
 
     def __init__(self, stage: Rerank, scorer: LoadedScorer) -> None:
@@ -116,28 +117,30 @@ class RerankSearcher:
             return docs, scores
         top = self._stage.top
         if isinstance(self._scorer, LLMQueryScorer):
-            given = self._scorer.scores_counting_calls(query, docs[:top], timer.counter("rerank"))
+            new_scores = self._scorer.scores_counting_calls(query, docs[:top], timer.counter("rerank"))
         else:
             with timer.part("rerank"):
-                given = self._scorer.scores(query, docs[:top])
+                new_scores = self._scorer.scores(query, docs[:top])
         with timer.part("rerank"):
-            found = rerank_top(docs, self._blended(scores[:top], np.asarray(given, dtype=np.float64)), top)
+            ranking = rerank_top(docs, self._blended(scores[:top], np.asarray(new_scores, dtype=np.float64)), top)
         if self._truncation:
             timer.cut += self._truncation.cut(query, docs[:top])
         if self._query_truncation:
             timer.cut_queries += self._query_truncation.cut_queries(query)
-        if sorted(found[0]) != sorted(docs):
+        if sorted(ranking[0]) != sorted(docs):
             raise RuntimeError("a reranker must not add or lose documents")
-        return found
+        return ranking
 
-    def _blended(self, inputs: FloatArray, given: FloatArray) -> FloatArray:
-        if given.shape != inputs.shape:
-            counts = f"{given.size} scores for {inputs.size} documents"
+    def _blended(self, inputs: FloatArray, new_scores: FloatArray) -> FloatArray:
+        if new_scores.shape != inputs.shape:
+            counts = f"{new_scores.size} scores for {inputs.size} documents"
             raise ExternalError(f"the reranker model returned {counts}; fix or replace the model")
-        if not np.isfinite(given).all():
+        if not np.isfinite(new_scores).all():
             raise ExternalError("the reranker model returned a score that is not a finite number; fix or replace the model")
         weight, norm = self._stage.weight, NORMALISATIONS[self._stage.norm].normalise
-        return given if weight == 1 else (1 - weight) * norm(ScoreLists.one(inputs)) + weight * norm(ScoreLists.one(given))
+        if weight == 1:
+            return new_scores
+        return (1 - weight) * norm(ScoreLists.of_ranking(inputs)) + weight * norm(ScoreLists.of_ranking(new_scores))
 
     @property
     def concurrency(self) -> int:

@@ -24,14 +24,14 @@ from rankproof._formats.texts import read_answers
 from rankproof._io.open import open_source
 from rankproof._registry import Option
 from rankproof.errors import InputError, in_python
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import Depth, check_settings
 
 _MAX_READ = 8
 
 
 @dataclass(frozen=True)
-class RunFile:
+class RunFile(Stage):
     """The rankings of a run file, such as those of a search system in production; they have no times.
 
     The file may have any format that `rankproof eval` reads. Its content is the identity, not its place. Documents that the
@@ -62,10 +62,6 @@ class RunFile:
                 object.__setattr__(self, name, os.fspath(getattr(self, name)))
         check_settings(self)
 
-    def inputs(self) -> tuple[Stage, ...]:
-        """None: the rankings are those of the file."""
-        return ()
-
     @property
     def gives_answers(self) -> bool:
         """Whether there is a file of answers."""
@@ -92,7 +88,7 @@ class RunFile:
         )
 
 
-class RunFileSearcher:
+class RunFileSearcher(Searcher):
     """Looks the rankings of a run file up; a query that the file does not have gets an empty ranking."""
 
     def __init__(self, stage: RunFile) -> None:
@@ -104,10 +100,6 @@ class RunFileSearcher:
         self._asked[query.id] = None
         docs, scores = self._rankings.get(query.id, ([], np.zeros(0)))
         return docs[: self._stage.depth], scores[: self._stage.depth]
-
-    def cost(self) -> Cost:
-        """No cost that is known."""
-        return Cost()
 
     def facts(self) -> Mapping[str, Any]:
         """The file and its sha256."""
@@ -128,9 +120,6 @@ class RunFileSearcher:
         if cut := sum(len(self._rankings[query][0]) > depth for query in self._asked if query in self._rankings):
             yield f"{pluralise(cut, 'ranking')} of {name} cut to {depth} documents (depth)"
 
-    def close(self) -> None:
-        """Does nothing: no resource is open."""
-
 
 class AnsweredRunSearcher(RunFileSearcher):
     """Looks the rankings and the answers of a system up."""
@@ -141,8 +130,8 @@ class AnsweredRunSearcher(RunFileSearcher):
 
     def answer(self, query: Query, ranking: Ranking, timer: QueryTimer) -> Answer:
         """The answer to the query, generated from the ranking unless the file names the passages of all answers."""
-        found = self._answers.get(query.id, Answer("", given=tuple(ranking[0]), state="missing"))
-        return found if self._answers.given_known else replace(found, given=tuple(ranking[0]))
+        answer = self._answers.get(query.id, Answer("", given=tuple(ranking[0]), state="missing"))
+        return answer if self._answers.given_known else replace(answer, given=tuple(ranking[0]))
 
     def repeats(self) -> Mapping[str, tuple[Answer, ...]]:
         """The further answers to the queries that were asked."""
@@ -162,10 +151,10 @@ class AnsweredRunSearcher(RunFileSearcher):
 def _stamp(path: str) -> tuple[int, int]:
     """Modification time and size, by which a changed file is read again."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError as error:
         raise InputError(error.strerror or "cannot be read", fix="specify a file that exists", source=path) from None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=_MAX_READ)

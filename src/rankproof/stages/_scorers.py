@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankproof._data.arrays import FloatArray
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
+from rankproof._data.identity import identity
 from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import CallCounter
 from rankproof._llm.embedding import CountingEncoder
 from rankproof._registry import Option
 from rankproof.models._api.embedding import EmbeddingApi
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._base import CrossEncoderModel, LoadedCrossEncoder, remote_code_note
 from rankproof.stages._analyzer import split_words
-from rankproof.stages._base import BuildContext, Cost
+from rankproof.stages._base import BuildContext, Cost, LoadedScorer, Scorer
 from rankproof.stages._fields import (
     DEFAULT_FIELDS,
     EncoderOption,
@@ -31,9 +34,103 @@ from rankproof.stages._fields import (
     check_settings,
     passage_text,
 )
-from rankproof.stages._llm_base import scores_from_order
 from rankproof.stages._text_vectors import EncodedPassages, EncodedQueries, add_prompt, prompt_notes, text_vectors
 from rankproof.stages._vectors import PassageVectors
+
+
+def scores_from_order(order: Sequence[int]) -> FloatArray:
+    """Descending integers along the order; `order` has the positions of the documents, best first."""
+    scores = np.empty(len(order), dtype=np.float64)
+    scores[list(order)] = np.arange(len(order), 0, -1)
+    return scores
+
+
+def scores_or_positions(values: Sequence[float | None]) -> FloatArray:
+    """The values if all are known; else ranks, where each document without a value keeps its rank."""
+    known = {at: value for at, value in enumerate(values) if value is not None}
+    if len(known) == len(values):
+        return np.array(values, dtype=np.float64)
+    best = iter(sorted(known, key=lambda at: -known[at]))
+    return scores_from_order([next(best) if at in known else at for at in range(len(values))])
+
+
+ScoresOfPassages = Callable[[str, list[str]], ArrayLike]
+"""Receives a query and passages; returns one score for each passage, higher is better."""
+
+
+class PassageScorer(Scorer):
+    """A scorer that reads the texts of passages: a subclass is a frozen dataclass with `load`, and `fields` for other texts."""
+
+    fields: tuple[str, ...] = DEFAULT_FIELDS
+
+    @abstractmethod
+    def load(self, context: BuildContext) -> ScoresOfPassages:
+        """Loads the model, and returns the function that scores passages with it."""
+
+    def facts(self) -> dict[str, Any]:
+        """The settings as JSON."""
+        return dict(identity(self))
+
+    def build(self, context: BuildContext) -> LoadedPassageScorer:
+        """The scorer with its model, for the passages of the corpus."""
+        check_known_fields(context.corpus, self.fields)
+        start = time.perf_counter()
+        scores_of = self.load(context)
+        return LoadedPassageScorer(context.corpus, self.fields, scores_of, time.perf_counter() - start, self.facts())
+
+
+class LoadedPassageScorer(LoadedScorer):
+    """Reads the passages of documents for the function that scores them."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        fields: Sequence[str],
+        scores_of: ScoresOfPassages,
+        seconds: float = 0.0,
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._corpus, self._fields, self._scores_of = corpus, fields, scores_of
+        self._seconds, self._facts = seconds, facts or {}
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        """The scores of the function."""
+        return np.asarray(self._scores_of(query.text, self._texts(docs)), dtype=np.float64)
+
+    def cost(self) -> Cost:
+        """The time of loading the model."""
+        return Cost(seconds=self._seconds)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the scorer."""
+        return self._facts
+
+    def _texts(self, docs: Sequence[str]) -> list[str]:
+        return [passage_text(self._corpus[doc], self._fields) for doc in docs]
+
+
+@dataclass(frozen=True)
+class KeywordScorer(PassageScorer):
+    """Counts the distinct query words that occur in the passage, without stemming or stop words."""
+
+    fields: Fields = DEFAULT_FIELDS
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def load(self, context: BuildContext) -> ScoresOfPassages:
+        """The function that counts; there is no model."""
+        return shared_words
+
+    def facts(self) -> dict[str, Any]:
+        """What is counted."""
+        return {"kind": "keywords", "counts": "distinct words of the query in the passage"}
+
+
+def shared_words(query: str, passages: Sequence[str]) -> list[int]:
+    """How many distinct words of the query each passage contains."""
+    wanted = set(split_words(query))
+    return [len(wanted.intersection(split_words(passage))) for passage in passages]
 
 
 @dataclass(frozen=True)
@@ -51,26 +148,19 @@ class CrossEncoderScorer:
         check_known_fields(context.corpus, self.fields)
         start = time.perf_counter()
         model = self.model.load(threads=context.threads)
-        return LoadedCrossEncoderScorer(self, context, model, time.perf_counter() - start)
+        return LoadedCrossEncoderScorer(self, context.corpus, model, time.perf_counter() - start)
 
 
-class LoadedCrossEncoderScorer:
+class LoadedCrossEncoderScorer(LoadedPassageScorer):
     """The loaded model and the corpus."""
 
-    def __init__(self, value: CrossEncoderScorer, context: BuildContext, model: LoadedCrossEncoder, seconds: float) -> None:
-        self._value, self._corpus, self._model, self._seconds = value, context.corpus, model, seconds
-
-    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
-        """The scores of the model."""
-        return np.asarray(self._model.scores(query.text, self._texts(docs)), dtype=np.float64)
+    def __init__(self, settings: CrossEncoderScorer, corpus: Corpus, model: LoadedCrossEncoder, seconds: float) -> None:
+        super().__init__(corpus, settings.fields, model.scores, seconds)
+        self._model, self._settings = model, settings
 
     def cut(self, query: Query, docs: Sequence[str]) -> int:
         """The number of documents that are truncated together with the query."""
         return self._model.cut(query.text, self._texts(docs))
-
-    def cost(self) -> Cost:
-        """The time of loading the model."""
-        return Cost(seconds=self._seconds)
 
     def facts(self) -> Mapping[str, Any]:
         """The kind of scorer and the model."""
@@ -78,13 +168,7 @@ class LoadedCrossEncoderScorer:
 
     def notes(self) -> Sequence[str]:
         """A note if code that came with the model was run; truncated pairs are counted query by query."""
-        return remote_code_note(self._value.model)
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""
-
-    def _texts(self, docs: Sequence[str]) -> list[str]:
-        return [passage_text(self._corpus[doc], self._value.fields) for doc in docs]
+        return remote_code_note(self._settings.model)
 
 
 @dataclass(frozen=True)
@@ -122,7 +206,7 @@ class BiEncoderScorer:
         return EncodedPassages(self.model, self.passage_prompt, self.fields)
 
 
-class LoadedBiEncoderScorer:
+class LoadedBiEncoderScorer(LoadedScorer):
     """The encoder and the passage vectors."""
 
     def __init__(self, value: BiEncoderScorer, vectors: PassageVectors) -> None:
@@ -151,9 +235,6 @@ class LoadedBiEncoderScorer:
         prompts = prompt_notes(self._encoder, self._value.query_prompt, self._value.passage_prompt)
         return [*prompts, *self._vectors.notes()]
 
-    def close(self) -> None:
-        """Does nothing: no resource is open."""
-
     def _text(self, query: Query) -> str:
         return add_prompt(self._value.query_prompt, query.text)
 
@@ -177,46 +258,3 @@ class ApiBiEncoderScorer(LoadedBiEncoderScorer):
             counter.count("refused", int(not failure.retryable))
             return scores_from_order(range(len(docs)))
         return self._vectors.scores(docs, vectors[0])
-
-
-@dataclass(frozen=True)
-class KeywordScorer:
-    """Counts the distinct query words that occur in the passage, without stemming or stop words."""
-
-    fields: Fields = DEFAULT_FIELDS
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    def build(self, context: BuildContext) -> LoadedKeywordScorer:
-        """Builds the scorer; nothing is computed in advance."""
-        check_known_fields(context.corpus, self.fields)
-        return LoadedKeywordScorer(context.corpus, self.fields)
-
-
-class LoadedKeywordScorer:
-    """Counts query words in the passages."""
-
-    def __init__(self, corpus: Corpus, fields: Sequence[str]) -> None:
-        self._corpus, self._fields = corpus, fields
-
-    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
-        """Integers from 0 to the number of distinct query words."""
-        wanted = set(split_words(query.text))
-        found = [len(wanted.intersection(split_words(passage_text(self._corpus[doc], self._fields)))) for doc in docs]
-        return np.array(found, dtype=np.float64)
-
-    def cost(self) -> Cost:
-        """No cost."""
-        return Cost()
-
-    def facts(self) -> Mapping[str, Any]:
-        """What is counted."""
-        return {"kind": "keywords", "counts": "distinct words of the query in the passage"}
-
-    def notes(self) -> Sequence[str]:
-        """None."""
-        return ()
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""

@@ -15,7 +15,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._registry import Option
 from rankproof.errors import ExternalError
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settings
-from rankproof.stages._lexical import LexicalStage
+from rankproof.stages._lexical import LexicalIndex, LexicalStage
 from rankproof.stores._base import library_errors
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class SQLiteFTS5(LexicalStage):
         return FTS5Index(folder / "index.db", docs, texts, tokenizer="porter unicode61" if self.stemming else "unicode61")
 
 
-class FTS5Index:
+class FTS5Index(LexicalIndex):
     """A table of passages in a file, and a table in memory in which SQLite splits each query into words."""
 
     def __init__(self, path: Path, docs: Sequence[str], texts: Iterator[str], *, tokenizer: str) -> None:
@@ -78,16 +78,12 @@ class FTS5Index:
         """The best documents; a query without words finds nothing."""
         with library_errors("SQLite", "searching"):
             query = " OR ".join(f'"{word}"' for word in self._words(text))
-            found = self._passages.execute(SEARCH, (query, depth)).fetchall() if query else []
-        return [self._docs[row] for row, _ in found], np.array([score for _, score in found], np.float64)
+            rows = self._passages.execute(SEARCH, (query, depth)).fetchall() if query else []
+        return [self._docs[row] for row, _ in rows], np.array([score for _, score in rows], np.float64)
 
     def facts(self) -> Mapping[str, Any]:
         """The constants of BM25 and the tokenizer."""
         return {"k1": 1.2, "b": 0.75, "tokenizer": self._tokenizer}
-
-    def notes(self) -> Sequence[str]:
-        """None: every query is read as words."""
-        return ()
 
     def close(self) -> None:
         """Closes both databases."""

@@ -16,7 +16,7 @@ from rankproof._extras import extra
 from rankproof._registry import Option
 from rankproof.errors import for_message
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settings
-from rankproof.stages._lexical import STEMMERS, LexicalStage, check_language
+from rankproof.stages._lexical import STEMMERS, LexicalIndex, LexicalStage, check_language
 from rankproof.stores._base import cut_ties_by_id, library_errors
 
 STOP_LISTS = tuple(name for name in STEMMERS if name not in ("arabic", "greek", "romanian", "tamil", "turkish"))
@@ -58,7 +58,7 @@ class Tantivy(LexicalStage):
         return TantivyIndex(self, folder, docs, texts)
 
 
-class TantivyIndex:
+class TantivyIndex(LexicalIndex):
     """An index in a folder: one text field, and the row of each document."""
 
     def __init__(self, stage: Tantivy, folder: Path, docs: Sequence[str], texts: Iterator[str]) -> None:

@@ -16,7 +16,7 @@ from rankproof._llm.call_counts import CallCounter
 from rankproof._llm.embedding import CountingEncoder, estimate_texts
 from rankproof.errors import for_message
 from rankproof.models._api.embedding import EmbeddingApi, TextRole
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._base import Encoder, EncoderModel, encode_queries
 from rankproof.stages._base import QueryTimer
 from rankproof.stages._fields import passages_of
@@ -37,10 +37,10 @@ def prompt_notes(encoder: Encoder, query_prompt: str, passage_prompt: str) -> li
     trained = getattr(encoder, "trained_prompts", None)
     if trained is None:
         return []
-    each = (("query", trained.query, query_prompt), ("passage", trained.passage, passage_prompt))
+    prompts = (("query", trained.query, query_prompt), ("passage", trained.passage, passage_prompt))
     return [
         f"the encoder was trained with {_prompt_phrase(role, own)} and is used with {_prompt_phrase(role, used)}"
-        for role, own, used in each
+        for role, own, used in prompts
         if own != used
     ]
 
@@ -54,10 +54,10 @@ def text_vectors(
 ) -> Matrix:
     """One row per text, zeros for a blank text; the counter gets the calls of an embedding API."""
     if counter is not None and isinstance(encoder, CountingEncoder):
-        found = encoder.encode_counting(texts, role, counter)
+        encoded = encoder.encode_counting(texts, role, counter)
     else:
-        found = encode_queries(encoder, texts) if role == "query" else encoder.encode(texts)
-    vectors = np.array(found, dtype=np.float32, order="C")
+        encoded = encode_queries(encoder, texts) if role == "query" else encoder.encode(texts)
+    vectors = np.array(encoded, dtype=np.float32, order="C")
     vectors[[is_blank(text) for text in texts]] = 0
     return vectors
 

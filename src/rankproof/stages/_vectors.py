@@ -21,8 +21,7 @@ from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._data.text import pluralise
 from rankproof._executors.base import Report, Resources, SerialExecutor
-from rankproof._io.array_file import open_arrays, write_arrays
-from rankproof._io.journal import Block, Journal
+from rankproof._io.array_files import Block, Journal, open_arrays, write_arrays
 from rankproof._llm.budget import BudgetError, money_of
 from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.embedding import CountingEncoder, load_encoder
@@ -31,7 +30,7 @@ from rankproof._statistics.collapse import CosineSums
 from rankproof._version import __version__
 from rankproof.errors import for_message
 from rankproof.models._api.embedding import EmbeddingApi
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._base import Encoder, EncoderModel, remote_code_note
 from rankproof.models._device import chosen_device, place
 from rankproof.stages._base import BuildContext
@@ -39,7 +38,7 @@ from rankproof.stages._fields import BUILT_IN_FIELDS, check_known_fields, passag
 from rankproof.stages._partitions import PartitionedSearch, PartitionHits, document_places
 from rankproof.stages._text_vectors import add_prompt, is_blank, text_vectors
 from rankproof.stores._base import checked_lengths, checked_vectors
-from rankproof.stores._nearest import VectorRows, best_kernel, nearest, nearest_by_torch, rounded_dots
+from rankproof.stores._memory import VectorRows, best_kernel, nearest, nearest_by_torch, rounded_dots
 
 FIRST_BLOCK, LARGEST_BLOCK = 256, 1 << 16
 BLOCK_SECONDS, SAVE_SECONDS = 2.0, 10.0
@@ -67,7 +66,7 @@ class PassageEncoder:
         return load_encoder(self.model, self.session or LLMSession(), self.threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, one.name) for one in fields(self) if not one.kw_only)
+        return type(self), tuple(getattr(self, setting.name) for setting in fields(self) if not setting.kw_only)
 
     def key(self, kind: str) -> str:
         """The cache key of what is encoded, without the documents."""
@@ -174,14 +173,14 @@ class VectorRetriever(PassageEncoder):
             report(len(partition))
         else:
             self._write(partition, folder, report)
-        found = open_arrays(folder / FILE)
-        facts, vectors = found.facts, found.arrays["vectors"]
+        file = open_arrays(folder / FILE)
+        facts, vectors = file.facts, file.arrays["vectors"]
         return VectorStatistics(
             passages=len(partition),
             empty=facts["empty"],
             truncated=facts["truncated"],
             dimensions=vectors.shape[1],
-            cosines=CosineSums(np.array(found.arrays["sums"]), facts["nonzero"]),
+            cosines=CosineSums(np.array(file.arrays["sums"]), facts["nonzero"]),
             seconds=facts["seconds"],
             calls=facts["calls"],
             tokens=facts["tokens"],
@@ -216,8 +215,8 @@ class VectorRetriever(PassageEncoder):
         totals = CallTotals()
         vectors = text_vectors(self.encoder, texts, counter=totals)
         paid = (totals.counts[name] for name in ("calls", "tokens_in", "estimated"))
-        found = (sum(map(is_blank, texts)), self.encoder.cut(texts), *paid)
-        counts = dict(zip(_BLOCK_COUNTS, found, strict=True))
+        numbers = (sum(map(is_blank, texts)), self.encoder.cut(texts), *paid)
+        counts = dict(zip(_BLOCK_COUNTS, numbers, strict=True))
         return {
             "vectors": vectors,
             **{name: np.array([count], dtype=np.int64) for name, count in counts.items()},
@@ -238,8 +237,8 @@ class VectorIndex:
         return self._mapped if self.is_only else self._newly_mapped()
 
     def _newly_mapped(self) -> VectorRows:
-        found = open_arrays(self.path)
-        return VectorRows(found.arrays["vectors"], found.facts["longest"])
+        file = open_arrays(self.path)
+        return VectorRows(file.arrays["vectors"], file.facts["longest"])
 
     def search(self, queries: Matrix, k: int) -> PartitionHits:
         """The k nearest passages; a zero vector, of a query without tokens, has none."""
@@ -253,8 +252,8 @@ class VectorIndex:
 
     def vector(self, row: int) -> Matrix:
         """The vector of a document."""
-        found: Matrix = self._mapped.vectors[self._places[row]]
-        return found
+        vector: Matrix = self._mapped.vectors[self._places[row]]
+        return vector
 
     @cached_property
     def _mapped(self) -> VectorRows:
@@ -328,11 +327,11 @@ class PassageVectors:
 
     def _gathered(self, numbers: IntArray, rows: IntArray) -> Matrix:
         """The vectors of these partitions and rows."""
-        found = np.empty((len(rows), self.statistics.dimensions), np.float32)
+        vectors = np.empty((len(rows), self.statistics.dimensions), np.float32)
         for number in np.unique(numbers).tolist():
             chosen = numbers == number
-            found[chosen] = self._indexes[number].rows().vectors[rows[chosen]]
-        return found
+            vectors[chosen] = self._indexes[number].rows().vectors[rows[chosen]]
+        return vectors
 
     def size(self) -> int:
         """The bytes of the vectors."""
@@ -364,8 +363,15 @@ class PassageVectors:
         """What the vectors cost, for an embedding API."""
         if not isinstance(self._model, EmbeddingApi):
             return {}
-        found, money = self.statistics, money_of(self._model, self.statistics.tokens, 0)
-        return {"encoding": {"calls": found.calls, "tokens_in": found.tokens, "estimated": found.estimated, "money": money}}
+        statistics, money = self.statistics, money_of(self._model, self.statistics.tokens, 0)
+        return {
+            "encoding": {
+                "calls": statistics.calls,
+                "tokens_in": statistics.tokens,
+                "estimated": statistics.estimated,
+                "money": money,
+            }
+        }
 
     def notes(self) -> list[str]:
         """Notes on the vectors, and on what an embedding API did and cost."""

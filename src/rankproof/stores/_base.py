@@ -46,9 +46,11 @@ class OpenStore(VectorStore, Protocol):
         """The bytes of the index."""
         ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        return None
 
 
 class Store(Protocol):
@@ -56,13 +58,13 @@ class Store(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Whether the search is exact."""
-        ...
+        """Whether the search is exact: by default, whether the setting `index` is "exact" if there is one."""
+        return getattr(self, "index", "exact") == "exact"
 
     @property
     def needs_folder(self) -> bool:
-        """Whether it needs a folder for files while it is open."""
-        ...
+        """Whether it needs a folder for files while it is open; by default it needs none."""
+        return False
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenStore:
         """An empty collection of that name; `folder` exists if one is needed, and is "" otherwise."""
@@ -75,8 +77,8 @@ MAX_VECTOR_LENGTH = 1e9
 
 def vector_lengths(vectors: Matrix) -> FloatArray:
     """The length of each row, summed in float64."""
-    found: FloatArray = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
-    return found
+    lengths: FloatArray = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    return lengths
 
 
 def checked_vectors(vectors: Matrix, dimensions: int, names: Sequence[str] = ()) -> Matrix:
@@ -176,20 +178,20 @@ ROUNDING = 2.0**-21
 """The difference between two libraries in a float32 score near 1."""
 
 
-def ann_recall(found: Sequence[Ranking], exact: Sequence[Ranking]) -> float:
+def ann_recall(rankings: Sequence[Ranking], exact: Sequence[Ranking]) -> float:
     """The mean recall of the exact rankings; a document with the score of the last exact one counts as found.
 
     NaN if all exact rankings are empty.
     """
-    shares = [_query_recall(mine, theirs) for mine, theirs in zip(found, exact, strict=True) if theirs[0]]
+    shares = [_query_recall(mine, theirs) for mine, theirs in zip(rankings, exact, strict=True) if theirs[0]]
     return float(np.mean(shares)) if shares else float("nan")
 
 
-def _query_recall(found: Ranking, exact: Ranking) -> float:
+def _query_recall(ranking: Ranking, exact: Ranking) -> float:
     documents, scores = exact
     last = float(scores[-1]) - ROUNDING * max(1.0, abs(float(scores[0])))
     wanted = set(documents)
-    pairs: list[tuple[str, float]] = list(zip(found[0], found[1].tolist(), strict=True))
+    pairs: list[tuple[str, float]] = list(zip(ranking[0], ranking[1].tolist(), strict=True))
     met = sum(name in wanted or score >= last for name, score in pairs)
     return min(met, len(documents)) / len(documents)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from rankproof._extras import extra
 from rankproof._registry import Option
 from rankproof.errors import ExternalError
 from rankproof.stores._base import (
+    OpenStore,
+    Store,
     address_digest,
     checked_batch,
     checked_depth,
@@ -32,7 +34,7 @@ COLLECTION = "rankproof"
 
 
 @dataclass(frozen=True, slots=True)
-class Chroma:
+class Chroma(Store):
     """Chroma with an HNSW index by inner product; the search list is at least as long as the result."""
 
     folder: Annotated[str, Option("the folder of the database (default: a temporary folder)", role="path")] = field(
@@ -64,7 +66,7 @@ class Chroma:
         return OpenChroma(self, checked_dimensions(dimensions), self.folder or folder)
 
 
-class OpenChroma:
+class OpenChroma(OpenStore):
     """An open database, deleted when it is closed."""
 
     def __init__(self, value: Chroma, dimensions: int, folder: str) -> None:
@@ -88,9 +90,9 @@ class OpenChroma:
             for start in range(0, len(names), most):
                 self._collection.upsert(ids=names[start : start + most], embeddings=rows[start : start + most])
             self._ids.update(names)
-            found = self._collection.count()
-        if found != len(self._ids):
-            raise ExternalError(f"Chroma has {found:,} rows, but {len(self._ids):,} documents were added; run again")
+            count = self._collection.count()
+        if count != len(self._ids):
+            raise ExternalError(f"Chroma has {count:,} rows, but {len(self._ids):,} documents were added; run again")
 
     def search(self, vectors: Matrix, k: int) -> list[Ranking]:
         """For each row the k nearest vectors that HNSW finds; ties: larger id first."""
@@ -98,9 +100,9 @@ class OpenChroma:
         if depth == 0 or len(queries) == 0:
             return [([], np.zeros(0)) for _ in queries]
         with library_errors("Chroma", "searching"):
-            found = self._collection.query(query_embeddings=queries, n_results=depth, include=["distances"])
-        each = zip(found["ids"], found["distances"], strict=True)
-        return [rank_documents(names, 1.0 - np.array(distances, np.float64)) for names, distances in each]
+            reply = self._collection.query(query_embeddings=queries, n_results=depth, include=["distances"])
+        rankings = zip(reply["ids"], reply["distances"], strict=True)
+        return [rank_documents(names, 1.0 - np.array(distances, np.float64)) for names, distances in rankings]
 
     def facts(self) -> Mapping[str, Any]:
         """Version and settings of the index."""
@@ -110,9 +112,6 @@ class OpenChroma:
     def size(self) -> int:
         """The bytes of the files in its folder."""
         return folder_size(Path(self._folder.path))
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from re import compile as pattern
 from types import TracebackType
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from rankproof._data.arrays import Matrix
 from rankproof._data.ordering import Ranking
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError
-from rankproof.stores._base import checked_batch, checked_depth, checked_dimensions, checked_vectors, cut_ties_by_id
+from rankproof.stores._base import OpenStore, checked_batch, checked_depth, checked_dimensions, checked_vectors, cut_ties_by_id
 
 PREFIX = "rankproof_"
 _PLAIN_NAME = pattern(r"[a-z0-9_]{1,80}")
@@ -41,7 +41,7 @@ def collection_name(name: str) -> str:
     return f"{PREFIX}{sha256(name.encode(errors='surrogatepass')).hexdigest()[:40]}"
 
 
-class OpenCollection(ABC):
+class OpenCollection(OpenStore):
     """An open collection, dropped when it is closed; a subclass has the calls of its engine.
 
     The engine gets a number for each document, because its own ids may be integers only, or short.
@@ -86,9 +86,6 @@ class OpenCollection(ABC):
     def facts(self) -> Mapping[str, Any]:
         """Engine, versions and settings; `short_replies` counts the replies of an approximate index that were too short."""
         return {**self._engine_facts(), **({"short_replies": self._short_replies} if self._short_replies else {})}
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
@@ -144,9 +141,9 @@ class OpenCollection(ABC):
         if self._is_ready:
             return
         self._finish()
-        found = self._count()
-        if found != len(self._names):
-            what = f"{self.engine} has {found:,} documents, but {len(self._names):,} were added"
+        count = self._count()
+        if count != len(self._names):
+            what = f"{self.engine} has {count:,} documents, but {len(self._names):,} were added"
             raise ExternalError(f"{what}; do not change the collection while it is in use, and run again")
         self._is_ready = True
 
@@ -171,8 +168,8 @@ class OpenCollection(ABC):
 
 def _document_number(number: Any, count: int) -> int | None:
     """The number of a document, None if there is no such document; some engines send it as text."""
-    found = int(number) if isinstance(number, str) and number.isascii() and number.isdecimal() else number
-    return found if type(found) is int and 0 <= found < count else None
+    whole = int(number) if isinstance(number, str) and number.isascii() and number.isdecimal() else number
+    return whole if type(whole) is int and 0 <= whole < count else None
 
 
 MADE_BY = "made by rankproof, which deletes it when it is done"

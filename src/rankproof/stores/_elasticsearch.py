@@ -9,19 +9,17 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from rankproof._data.arrays import Matrix
-from rankproof._data.identity import NOT_IN_IDENTITY, library_version
-from rankproof._data.validation import check_options
+from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError, for_message
-from rankproof.stores._base import address_digest
 from rankproof.stores._collection import BatchSize, ExactOrHnsw, Hits, OpenCollection, Timeout
 from rankproof.stores._http import (
     HttpCollection,
+    ServerStore,
     StoreRequestError,
     StoreServer,
     basic_login,
     busy_error,
-    checked_address,
     count_at,
     error_reason,
     key_in,
@@ -48,7 +46,7 @@ Candidates = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Elasticsearch:
+class Elasticsearch(ServerStore):
     """An index of Elasticsearch with a dense_vector field, searched exactly or by HNSW."""
 
     url: Url = field(metadata=NOT_IN_IDENTITY)
@@ -63,34 +61,13 @@ class Elasticsearch:
     batch: BatchSize = field(default=500, metadata=NOT_IN_IDENTITY)
     timeout: Timeout = field(default=60.0, metadata=NOT_IN_IDENTITY)
 
-    def __post_init__(self) -> None:
-        address = checked_address(self.url, api_key_env=self.api_key_env, login_env=self.login_env)
-        check_options(self)
-        if self.api_key_env and self.login_env:
-            raise UsageError("both api_key_env and login_env are given", fix="give one of them")
-        object.__setattr__(self, "url", address)
-
-    @property
-    def exact(self) -> bool:
-        """Whether the search is exact."""
-        return self.index == "exact"
-
-    @property
-    def needs_folder(self) -> bool:
-        """False: the index is on the server."""
-        return False
-
-    def revision(self) -> str:
-        """The version of the HTTP library, and a digest of the server's address."""
-        return ", ".join((library_version("httpx"), *address_digest(self.url)))
-
     def open(self, name: str, dimensions: int, folder: str) -> OpenCollection:
         """An empty index; that of an earlier run is replaced."""
         return OpenElasticsearch(self, name, dimensions)
 
 
 @dataclass(frozen=True, slots=True)
-class OpenSearch:
+class OpenSearch(ServerStore):
     """An index of OpenSearch with a knn_vector field, searched exactly or by HNSW."""
 
     url: Url = field(metadata=NOT_IN_IDENTITY)
@@ -102,25 +79,6 @@ class OpenSearch:
     candidates: Candidates = None
     batch: BatchSize = field(default=500, metadata=NOT_IN_IDENTITY)
     timeout: Timeout = field(default=60.0, metadata=NOT_IN_IDENTITY)
-
-    def __post_init__(self) -> None:
-        address = checked_address(self.url, login_env=self.login_env)
-        check_options(self)
-        object.__setattr__(self, "url", address)
-
-    @property
-    def exact(self) -> bool:
-        """Whether the search is exact."""
-        return self.index == "exact"
-
-    @property
-    def needs_folder(self) -> bool:
-        """False: the index is on the server."""
-        return False
-
-    def revision(self) -> str:
-        """The version of the HTTP library, and a digest of the server's address."""
-        return ", ".join((library_version("httpx"), *address_digest(self.url)))
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenCollection:
         """An empty index; that of an earlier run is replaced."""
@@ -166,8 +124,8 @@ class _OpenIndex(HttpCollection):
         return self._server.call(doing, method, f"/{self._collection}{path}", body, **how)
 
     def _found_mark(self) -> str | None:
-        found = self._call("looking for the index", "GET", "/_mapping", is_optional=True)
-        return None if found is None else text_at(found, self._collection, "mappings", "_meta", "rankproof")
+        mapping = self._call("looking for the index", "GET", "/_mapping", is_optional=True)
+        return None if mapping is None else text_at(mapping, self._collection, "mappings", "_meta", "rankproof")
 
     def _index_settings(self) -> dict[str, Any]:
         return {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1"}
@@ -183,8 +141,8 @@ class _OpenIndex(HttpCollection):
         self._call("deleting the index", "DELETE", "", is_optional=True)
 
     def _write(self, numbers: list[int], names: list[str], rows: Matrix, *, is_new: bool) -> None:
-        each = zip(numbers, rows.tolist(), strict=True)
-        lines = [json.dumps(line) for number, row in each for line in ({"index": {"_id": str(number)}}, {"vector": row})]
+        records = zip(numbers, rows.tolist(), strict=True)
+        lines = [json.dumps(line) for number, row in records for line in ({"index": {"_id": str(number)}}, {"vector": row})]
         self._call("adding vectors", "POST", "/_bulk", ("\n".join(lines) + "\n").encode(), check=_check_bulk)
 
     def _finish(self) -> None:
@@ -197,36 +155,32 @@ class _OpenIndex(HttpCollection):
         wanted = self._settings.candidates or max(2 * limit, LEAST_CANDIDATES)
         candidates = min(max(limit, wanted), MAX_RESULTS)
         body = {"size": limit, "_source": False, **self._query(query, limit, candidates)}
-        found = self._call("searching", "POST", "/_search", body, check=_check_search)
-        return [(hit.get("_id"), inner_product(hit.get("_score"))) for hit in rows_at(found, "hits", "hits")]
+        reply = self._call("searching", "POST", "/_search", body, check=_check_search)
+        return [(hit.get("_id"), inner_product(hit.get("_score"))) for hit in rows_at(reply, "hits", "hits")]
 
     def _stored_bytes(self) -> int:
-        found = self._call("reading the size", "GET", "/_stats/store", check=_check_shards)
-        return count_at(found, "_all", "primaries", "store", "size_in_bytes")
+        stats = self._call("reading the size", "GET", "/_stats/store", check=_check_shards)
+        return count_at(stats, "_all", "primaries", "store", "size_in_bytes")
 
     def _engine_facts(self) -> Mapping[str, Any]:
         value = self._settings
-        known = {"store": self.engine.lower(), "library": f"{self.engine} {for_message(self._version)}", "server": "given"}
-        settings: dict[str, Any] = {}
-        if not value.exact:
-            library = {"engine": value.engine} if isinstance(value, OpenSearch) else {}
-            candidates = value.candidates or "2 x results"
-            settings = {**library, "m": value.m, "ef_construction": value.ef_construction, "candidates": candidates}
-        return {**known, "exact": value.exact, "index": value.index, **settings}
+        library = {"engine": value.engine} if isinstance(value, OpenSearch) else {}
+        graph = {**library, "candidates": value.candidates or "2 x results"}
+        return value.facts(f"{self.engine} {for_message(self._version)}", **graph)
 
     def _kind_and_version(self) -> tuple[str, str]:
         """`elasticsearch` or `opensearch`, and the version."""
-        found = self._server.call("connecting", "GET", "/")
-        version = text_at(found, "version", "number")
+        reply = self._server.call("connecting", "GET", "/")
+        version = text_at(reply, "version", "number")
         if not version:
             raise ExternalError(f"{self._url}: this is not {self.engine}; check the address")
-        return text_at(found, "version", "distribution") or "elasticsearch", version
+        return text_at(reply, "version", "distribution") or "elasticsearch", version
 
     def _checked_version(self, kind: str, least: tuple[int, int]) -> str:
-        found, version = self._kind_and_version()
-        if found != kind:
-            fix = f"use the store {found}" if found in _KINDS else "check the address"
-            raise UsageError(f"{self._url}: this is {for_message(found)} {for_message(version)}", fix=fix)
+        actual, version = self._kind_and_version()
+        if actual != kind:
+            fix = f"use the store {actual}" if actual in _KINDS else "check the address"
+            raise UsageError(f"{self._url}: this is {for_message(actual)} {for_message(version)}", fix=fix)
         if version_numbers(version) < least:
             what = f"{self._url}: {self.engine} {for_message(version)}"
             raise UsageError(what, fix=f"update the server to {least[0]}.{least[1]} or later")

@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
+from rankproof._data.identity import library_version
 from rankproof._data.text import clip_text
+from rankproof._data.validation import check_options
 from rankproof._io.http import (
     Connection,
     ConnectionLostError,
@@ -28,7 +30,8 @@ from rankproof._io.http import (
 from rankproof._io.retry import RequestError, RetryPolicy
 from rankproof._io.secrets import Secret, checked_variable_name, proxy_passwords
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
-from rankproof.stores._collection import ServerCollection
+from rankproof.stores._base import Store, address_digest
+from rankproof.stores._collection import ExactOrHnsw, ServerCollection
 
 _READ_STATUSES = frozenset({HTTPStatus.CREATED, HTTPStatus.BAD_REQUEST, *range(HTTPStatus.NOT_FOUND, 600)})
 """Statuses whose body has a result or a reason. A refused login may echo the key."""
@@ -39,6 +42,46 @@ _RETRIES = RetryPolicy(max_requests=4, first_pause=0.75, max_wait=30.0)
 """A store is the user's own server: pauses of 5 s in all bridge a full queue, and a longer outage is for the user to see."""
 _MAX_BYTES, _MAX_REASON, _MIN_MASKED = 64 << 20, 400, 4
 _KEY = re.compile(r"[!-~]{1,4096}")
+
+
+KEY_SETTINGS = ("api_key_env", "login_env")
+"""The settings that name an environment variable with a key."""
+
+
+class ServerStore(Store):
+    """The settings of a store on a server; one that may also be embedded is so without a url."""
+
+    url: str
+    index: ExactOrHnsw
+    m: int
+    ef_construction: int
+    may_be_embedded: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        keys = {name: getattr(self, name) for name in KEY_SETTINGS if hasattr(self, name)}
+        # First: a key that was written as the name of a variable must be in no message.
+        address = checked_address(self.url, **keys) if self.url or not self.may_be_embedded else ""
+        check_options(self)
+        if not address:
+            check_embedded(**keys, database=getattr(self, "database", ""))
+        if all(keys.values()) and len(keys) > 1:
+            raise UsageError(f"both {' and '.join(keys)} are given", fix="give one of them")
+        object.__setattr__(self, "url", address)
+
+    @property
+    def needs_folder(self) -> bool:
+        """Whether the engine is embedded, which needs a folder for its files."""
+        return not self.url
+
+    def revision(self) -> str:
+        """The version of the HTTP library, and a digest of the server's address."""
+        return ", ".join((library_version("httpx"), *address_digest(self.url)))
+
+    def facts(self, library: str, **graph: Any) -> dict[str, Any]:
+        """Version, place and settings of the index; `graph` are further settings of an HNSW index."""
+        place = {"store": type(self).__name__.lower(), "library": library, "server": "given" if self.url else "embedded"}
+        settings = {} if self.exact else {"m": self.m, "ef_construction": self.ef_construction, **graph}
+        return {**place, "exact": self.exact, "index": self.index, **settings}
 
 
 def checked_address(url: str, **variables: str) -> str:
@@ -58,8 +101,8 @@ def checked_address(url: str, **variables: str) -> str:
 
 def check_embedded(**settings: str) -> None:
     """Raises an error if a setting of a server is given to an embedded engine, which would not use it."""
-    if given := next((name for name, value in settings.items() if value), None):
-        raise UsageError(f"{given} is given without a url, so it would not be used", fix=f"set url, or leave out {given}")
+    if setting := next((name for name, value in settings.items() if value), None):
+        raise UsageError(f"{setting} is given without a url, so it would not be used", fix=f"set url, or leave out {setting}")
 
 
 def key_in(variable: str, setting: str, url: str) -> str:
@@ -221,24 +264,24 @@ def text_at(document: Any, *path: str | int) -> str:
 
 def count_at(document: Any, *path: str | int) -> int:
     """A whole number in a reply."""
-    found = part_of(document, *path)
-    if type(found) is not int or found < 0:
+    count = part_of(document, *path)
+    if type(count) is not int or count < 0:
         raise ExternalError(f"the reply of the server has no number at {'.'.join(map(str, path))}; check its version")
-    return found
+    return count
 
 
 def rows_at(document: Any, *path: str | int) -> list[dict[str, Any]]:
     """A list of objects in a reply."""
-    found = part_of(document, *path)
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+    rows = part_of(document, *path)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ExternalError(f"the reply of the server has no rows at {'.'.join(map(str, path))}; check its version")
-    return found
+    return rows
 
 
 def version_numbers(version: str) -> tuple[int, ...]:
     """The first two numbers of a version, none for text that is no version."""
-    found = re.match(r"v?(\d{1,6})\.(\d{1,6})", version, re.ASCII)
-    return tuple(map(int, found.groups())) if found else ()
+    match = re.match(r"v?(\d{1,6})\.(\d{1,6})", version, re.ASCII)
+    return tuple(map(int, match.groups())) if match else ()
 
 
 POLL_SECONDS = 0.1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from rankproof._extras import extra
 from rankproof._registry import Option
 from rankproof.errors import ExternalError
 from rankproof.stores._base import (
+    OpenStore,
+    Store,
     checked_batch,
     checked_depth,
     checked_dimensions,
@@ -36,7 +38,7 @@ REFINE = {"ivf-pq": 10, "hnsw-sq": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class LanceDB:
+class LanceDB(Store):
     """LanceDB by inner product: exact search, IVF with whole or product-quantised vectors, or HNSW with scalar quantisation."""
 
     index: Annotated[
@@ -61,11 +63,6 @@ class LanceDB:
         check_options(self)
 
     @property
-    def exact(self) -> bool:
-        """Whether the search is exact."""
-        return self.index == "exact"
-
-    @property
     def needs_folder(self) -> bool:
         """Whether it needs a folder for files while it is open: always."""
         return True
@@ -79,7 +76,7 @@ class LanceDB:
         return OpenLanceDB(self, checked_dimensions(dimensions), folder)
 
 
-class OpenLanceDB:
+class OpenLanceDB(OpenStore):
     """An open table, deleted when it is closed."""
 
     def __init__(self, value: LanceDB, dimensions: int, folder: str) -> None:
@@ -105,9 +102,9 @@ class OpenLanceDB:
                 merge = self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
                 merge.execute(self._rows(names, rows))
             self._ids.update(names)
-            found = self._table.count_rows()
-        if found != len(self._ids):
-            raise ExternalError(f"LanceDB has {found:,} rows, but {len(self._ids):,} documents were added; run again")
+            count = self._table.count_rows()
+        if count != len(self._ids):
+            raise ExternalError(f"LanceDB has {count:,} rows, but {len(self._ids):,} documents were added; run again")
 
     def search(self, vectors: Matrix, k: int) -> list[Ranking]:
         """For each row the k nearest vectors that the index finds; ties: larger id first."""
@@ -130,9 +127,6 @@ class OpenLanceDB:
         """The bytes of the files in its folder; a missing index is built first."""
         self._make_index()
         return folder_size(Path(self._folder.path))
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         del self._table
@@ -166,8 +160,8 @@ class OpenLanceDB:
             search = search.ef(max(self._value.ef, most * self._refine))
         if self._value.index in REFINE:
             search = search.refine_factor(self._refine)
-        found = search.select(["id", "_distance"]).limit(most).to_arrow()
-        return found["id"].to_pylist(), 1.0 - found["_distance"].to_numpy().astype(np.float64)
+        hits = search.select(["id", "_distance"]).limit(most).to_arrow()
+        return hits["id"].to_pylist(), 1.0 - hits["_distance"].to_numpy().astype(np.float64)
 
 
 def lance_table(path: Path, rows: Any) -> Any:

@@ -1,33 +1,261 @@
-"""Exact search over vectors in memory."""
+"""Exact search over vectors in memory: matrix products select candidates, sums in float64 in a fixed order give the scores.
+
+A score has the same bits from every kernel, device and BLAS library, in any batch and in any part of the vectors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankproof._data.arrays import Matrix
+from rankproof._data.arrays import FloatArray, IntArray, Matrix
 from rankproof._data.ordering import Ranking
-from rankproof.stores._base import checked_batch, checked_depth, checked_dimensions, checked_vectors
-from rankproof.stores._nearest import Kernel, VectorRows, best_kernel, nearest
+from rankproof._extras import extra
+from rankproof.errors import ExternalError
+from rankproof.stores._base import (
+    OpenStore,
+    Store,
+    checked_batch,
+    checked_depth,
+    checked_dimensions,
+    checked_vectors,
+    vector_lengths,
+)
+
+Kernel = Literal["native", "numpy"]
+QUERIES_PER_BATCH = 2048
+PRODUCTS_PER_BATCH = 1 << 22
+CANDIDATES_PER_BATCH = 1024
+SUM_LANES = 16
+FLOAT32_ROUNDING = 2.0**-24
+GPU_VECTORS = 1 << 28
+"""The float32 numbers of a block of vectors on the GPU: 1 GiB."""
+GPU_PRODUCTS, GPU_CANDIDATES = 1 << 28, 1 << 18
+"""The products that are made at once, and the candidates whose scores are summed at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class VectorRows:
+    """Vectors to search, where ties go to the lower row; `longest` is the largest vector length."""
+
+    vectors: Matrix
+    longest: float
+
+    @classmethod
+    def of(cls, vectors: Matrix) -> VectorRows:
+        """The rows of a contiguous matrix."""
+        return cls(vectors, float(vector_lengths(vectors).max(initial=0.0)))
+
+    def slices(self, width: int) -> Iterator[tuple[int, VectorRows]]:
+        """Consecutive parts of so many rows, each with the number of its first row."""
+        for first in range(0, len(self.vectors), width):
+            yield first, VectorRows(self.vectors[first : first + width], self.longest)
+
+
+@cache
+def best_kernel() -> Kernel:
+    """The native kernel if it was built, else numpy."""
+    return "native" if find_spec("rankproof._native.topk") is not None else "numpy"
+
+
+def nearest(rows: VectorRows, queries: Matrix, k: int, kernel: Kernel) -> tuple[IntArray, FloatArray]:
+    """The k best rows of each query and their scores, best first; all rows if there are fewer."""
+    k = min(k, len(rows.vectors))
+    if k == 0 or len(queries) == 0:
+        return np.zeros((len(queries), k), np.int64), np.zeros((len(queries), k))
+    search, held = (_nearest_native, _capacity(k)) if kernel == "native" else (_nearest_numpy, len(rows.vectors))
+    most = max(1, min(QUERIES_PER_BATCH, PRODUCTS_PER_BATCH // held))
+    parts = [search(rows, part, k) for part in np.array_split(queries, -(-len(queries) // most))]
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+def _capacity(k: int) -> int:
+    """The number of candidates per query before the kernel prunes them."""
+    return 2 * k + 128
+
+
+def _nearest_native(rows: VectorRows, queries: Matrix, k: int) -> tuple[IntArray, FloatArray]:
+    try:
+        from rankproof._native import topk
+    except ImportError as error:
+        raise ExternalError(f"the native kernel cannot be loaded ({error}); install rankproof again") from None
+    batch = topk.batch(_rounding_margins(rows, queries), k, _capacity(k))
+    width = min(max(1, PRODUCTS_PER_BATCH // len(queries)), len(rows.vectors))
+    buffer = np.empty(len(queries) * width, np.float32)
+    for first in range(0, len(rows.vectors), width):
+        block = rows.vectors[first : first + width]
+        products = buffer[: len(queries) * len(block)].reshape(len(queries), len(block))
+        topk.sieve(batch, np.matmul(queries, block.T, out=products), first)
+    best_rows, scores, done = topk.settle(batch, rows.vectors, queries)
+    best = np.frombuffer(best_rows, np.int64).reshape(-1, k), np.frombuffer(scores, np.float64).reshape(-1, k)
+    return _search_crowded(rows, queries, np.flatnonzero(np.frombuffer(done, np.bool_) == 0), best)
+
+
+def _search_crowded(
+    rows: VectorRows, queries: Matrix, crowded: IntArray, best: tuple[IntArray, FloatArray]
+) -> tuple[IntArray, FloatArray]:
+    """Searches queries with very many ties at the k-th score with numpy."""
+    if len(crowded) == 0:
+        return best
+    best_rows, scores = best[0].copy(), best[1].copy()
+    best_rows[crowded], scores[crowded] = nearest(rows, queries[crowded], best_rows.shape[1], "numpy")
+    return best_rows, scores
+
+
+def _nearest_numpy(rows: VectorRows, queries: Matrix, k: int) -> tuple[IntArray, FloatArray]:
+    best, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
+    products = queries @ rows.vectors.T
+    kth = len(rows.vectors) - k
+    floors = np.partition(products, kth, axis=1)[:, kth] - _rounding_margins(rows, queries)
+    for at, floor in enumerate(floors):
+        candidates = np.flatnonzero(products[at] >= floor)
+        exact = rounded_dots(rows.vectors, candidates, queries[at])
+        order = np.lexsort((candidates, -exact))[:k]
+        best[at], scores[at] = candidates[order], exact[order]
+    return best, scores
+
+
+def _rounding_margins(rows: VectorRows, queries: Matrix) -> NDArray[np.float32]:
+    """The largest error of a float32 product for each query, whatever the order of summation."""
+    errors = (2 * queries.shape[1] + 16) * FLOAT32_ROUNDING * vector_lengths(queries) * rows.longest
+    margins: NDArray[np.float32] = np.nextafter((errors + 1e-35).astype(np.float32), np.float32(np.inf))
+    return margins
+
+
+def rounded_dots(vectors: Matrix, chosen: IntArray, query: Matrix) -> NDArray[np.float32]:
+    """The inner products of the chosen rows: summed in float64 in sixteen lanes, added pairwise, and rounded to float32."""
+    parts = [
+        _lane_sums(vectors[chosen[start : start + CANDIDATES_PER_BATCH]], query)
+        for start in range(0, len(chosen), CANDIDATES_PER_BATCH)
+    ]
+    sums = np.concatenate(parts) if parts else np.zeros((0, SUM_LANES))
+    for half in (8, 4, 2, 1):
+        sums = sums[:, :half] + sums[:, half:]
+    rounded: NDArray[np.float32] = sums[:, 0].astype(np.float32) + np.float32(0)
+    return rounded
+
+
+def _lane_sums(vectors: Matrix, query: Matrix) -> FloatArray:
+    products = vectors.astype(np.float64) * query.astype(np.float64)
+    sums = np.zeros((len(vectors), SUM_LANES))
+    for start in range(0, products.shape[1], SUM_LANES):
+        part = products[:, start : start + SUM_LANES]
+        sums[:, : part.shape[1]] += part
+    return sums
+
+
+def nearest_by_torch(rows: VectorRows, queries: Matrix, k: int, device: str) -> tuple[IntArray, FloatArray]:
+    """As `nearest`, on a device of PyTorch; the vectors go there in blocks."""
+    with extra("torch"):
+        import torch
+    k = min(k, len(rows.vectors))
+    if k == 0 or len(queries) == 0:
+        return np.zeros((len(queries), k), np.int64), np.zeros((len(queries), k))
+    with torch.inference_mode(), _without_tf32(torch), torch.autocast(torch.device(device).type, enabled=False):
+        asked, best = torch.tensor(queries, device=device), None
+        for first, block in rows.slices(max(1, GPU_VECTORS // queries.shape[1])):
+            search = _TorchBlock(torch, _on_device(torch, block.vectors, device), _rounding_margins(block, queries))
+            of_block = search.nearest(asked, min(k, len(block.vectors)))
+            best = _merged(torch, best, (of_block[0] + first, of_block[1]), k)
+        assert best is not None
+        return best[0].cpu().numpy(), best[1].double().cpu().numpy()
+
+
+@contextmanager
+def _without_tf32(torch: Any) -> Iterator[None]:
+    """Matrix products of CUDA in whole float32, as the margins assume."""
+    matmul = torch.backends.cuda.matmul
+    name, value = ("fp32_precision", "ieee") if hasattr(matmul, "fp32_precision") else ("allow_tf32", False)
+    before = getattr(matmul, name)
+    setattr(matmul, name, value)
+    try:
+        yield
+    finally:
+        setattr(matmul, name, before)
+
+
+def _on_device(torch: Any, vectors: Matrix, device: str) -> Any:
+    """A copy of the vectors on the device, made in pieces, as they may be a file."""
+    copy = torch.empty(vectors.shape, dtype=torch.float32, device=device)
+    piece = max(1, GPU_VECTORS // 16 // vectors.shape[1])
+    for start in range(0, len(vectors), piece):
+        copy[start : start + piece] = torch.from_numpy(np.array(vectors[start : start + piece]))
+    return copy
+
+
+def _merged(torch: Any, best: Any, of_block: Any, k: int) -> Any:
+    """The k best of two results, of which the first has the lower rows."""
+    if best is None:
+        return of_block
+    rows, scores = (torch.cat(pair, dim=1) for pair in zip(best, of_block, strict=True))
+    order = torch.sort(scores, dim=1, descending=True, stable=True).indices[:, :k]
+    return rows.gather(1, order), scores.gather(1, order)
+
+
+@dataclass(frozen=True, slots=True)
+class _TorchBlock:
+    """A block of vectors on a device, and the error of a product for each query."""
+
+    torch: Any
+    vectors: Any
+    margins: NDArray[np.float32]
+
+    def nearest(self, queries: Any, k: int) -> tuple[Any, Any]:
+        """The k best rows of each query and their scores."""
+        margins = self.torch.tensor(self.margins, device=queries.device)
+        most = max(1, GPU_PRODUCTS // len(self.vectors))
+        parts = [
+            self._some(queries[start : start + most], margins[start : start + most], k, k + k // 8 + 128)
+            for start in range(0, len(queries), most)
+        ]
+        return self.torch.cat([part[0] for part in parts]), self.torch.cat([part[1] for part in parts])
+
+    def _some(self, queries: Any, margins: Any, k: int, most: int) -> tuple[Any, Any]:
+        """The k best of the rows whose products are largest; a query with more candidates than `most` is searched again."""
+        most = min(most, len(self.vectors))
+        products, rows = self.torch.topk(queries @ self.vectors.T, most, dim=1)
+        crowded = (products[:, -1] >= products[:, k - 1] - margins).nonzero()[:, 0] if most < len(self.vectors) else ()
+        del products
+        rows = rows.sort(dim=1).values
+        scores = self._scores(queries, rows)
+        order = self.torch.sort(scores, dim=1, descending=True, stable=True).indices[:, :k]
+        best = rows.gather(1, order), scores.gather(1, order)
+        if len(crowded):
+            best[0][crowded], best[1][crowded] = self._some(queries[crowded], margins[crowded], k, 16 * most)
+        return best
+
+    def _scores(self, queries: Any, rows: Any) -> Any:
+        """`rounded_dots` of each query with its rows."""
+        scores = self.torch.empty(rows.shape, dtype=self.torch.float32, device=rows.device)
+        width = min(rows.shape[1], GPU_CANDIDATES)
+        height = max(1, GPU_CANDIDATES // width)
+        for top in range(0, len(rows), height):
+            asked = queries[top : top + height, None].double()
+            for left in range(0, rows.shape[1], width):
+                place = slice(top, top + height), slice(left, left + width)
+                scores[place] = self._lane_sums(self.vectors[rows[place]], asked)
+        return scores
+
+    def _lane_sums(self, vectors: Any, queries: Any) -> Any:
+        sums = self.torch.zeros((*vectors.shape[:2], SUM_LANES), dtype=self.torch.float64, device=vectors.device)
+        for start in range(0, vectors.shape[2], SUM_LANES):
+            part = vectors[..., start : start + SUM_LANES] * queries[..., start : start + SUM_LANES]
+            sums[..., : part.shape[2]] += part
+        for half in (8, 4, 2, 1):
+            sums = sums[..., :half] + sums[..., half:]
+        return sums[..., 0].float() + 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Memory(Store):
     """Exact search over all vectors in memory."""
-
-    @property
-    def exact(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def needs_folder(self) -> bool:
-        """False."""
-        return False
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenMemory:
         """An empty collection; name and folder are not used."""
@@ -40,7 +268,7 @@ def memory_facts(kernel: Kernel, device: str = "cpu") -> Mapping[str, Any]:
     return facts if device == "cpu" else {**facts, "batch_device": device.partition(":")[0]}
 
 
-class OpenMemory:
+class OpenMemory(OpenStore):
     """The added vectors, sorted by id before the first search."""
 
     def __init__(self, dimensions: int, kernel: Kernel) -> None:
@@ -73,12 +301,6 @@ class OpenMemory:
     def size(self) -> int:
         """The bytes of the vectors."""
         return len(self._row_of) * self._dimensions * 4
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
 
     def _sort(self) -> None:
         """Sorts the vectors into one matrix, larger ids first, so that ties go to the lower row."""

@@ -13,14 +13,13 @@ from typing import Annotated, Any, ClassVar
 from rankproof._data.arrays import Matrix
 from rankproof._data.identity import NOT_IN_IDENTITY, library_version
 from rankproof._data.text import clip_text
-from rankproof._data.validation import check_options
 from rankproof._extras import extra
 from rankproof._io.temporary import TemporaryPath
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, RankproofError, for_message
 from rankproof.stores._base import address_digest, folder_size, library_errors, mask_secrets, new_folder
 from rankproof.stores._collection import BatchSize, ExactOrHnsw, Hits, IndexTimeout, OpenCollection, ServerCollection, Timeout
-from rankproof.stores._http import check_embedded, checked_address, key_in, wait_until
+from rankproof.stores._http import ServerStore, key_in, wait_until
 
 MAX_DIMENSIONS, MAX_RESULTS = 32_768, 16_384
 LEAST_EF = 200
@@ -29,7 +28,7 @@ INDEX_TYPES = {"exact": "FLAT", "hnsw": "HNSW"}
 
 
 @dataclass(frozen=True, slots=True)
-class Milvus:
+class Milvus(ServerStore):
     """Milvus by inner product, embedded as Milvus Lite or on a server."""
 
     url: Annotated[str, Option("the address of the server, such as http://localhost:19530 (default: Milvus Lite)")] = field(
@@ -50,22 +49,7 @@ class Milvus:
     timeout: Timeout = field(default=60.0, metadata=NOT_IN_IDENTITY)
     index_timeout: IndexTimeout = field(default=3_600.0, metadata=NOT_IN_IDENTITY)
 
-    def __post_init__(self) -> None:
-        address = checked_address(self.url, api_key_env=self.api_key_env) if self.url else ""
-        check_options(self)
-        if not address:
-            check_embedded(api_key_env=self.api_key_env, database=self.database)
-        object.__setattr__(self, "url", address)
-
-    @property
-    def exact(self) -> bool:
-        """Whether the search is exact."""
-        return self.index == "exact"
-
-    @property
-    def needs_folder(self) -> bool:
-        """Whether Milvus Lite is used, which needs a folder for its files."""
-        return not self.url
+    may_be_embedded: ClassVar[bool] = True
 
     def revision(self) -> str:
         """The version of Milvus Lite, or a digest of the server's address."""
@@ -82,12 +66,6 @@ class Milvus:
     def search_settings(self, limit: int) -> dict[str, Any]:
         """The parameters of a search."""
         return {} if self.exact else {"ef": max(limit, self.ef or max(2 * limit, LEAST_EF))}
-
-    def facts(self, library: str) -> dict[str, Any]:
-        """Version, place and settings of the index."""
-        known = {"store": "milvus", "library": library, "server": "given" if self.url else "embedded"}
-        settings = {} if self.exact else {"m": self.m, "ef_construction": self.ef_construction, "ef": self.ef or "2 x results"}
-        return {**known, "exact": self.exact, "index": self.index, **settings}
 
 
 class MilvusLiteCollection(OpenCollection):
@@ -140,13 +118,13 @@ class MilvusLiteCollection(OpenCollection):
     def _nearest(self, query: list[float], limit: int) -> Hits:
         settings = self._value.search_settings(limit)
         with library_errors(self.engine, "searching"):
-            found = self._collection.search(
+            hits = self._collection.search(
                 [query], top_k=limit, metric_type="IP", anns_field="vector", output_fields=["id"], search_params=settings
             )
-            return [(hit["id"], hit["distance"]) for hit in found[0]]
+            return [(hit["id"], hit["distance"]) for hit in hits[0]]
 
     def _engine_facts(self) -> Mapping[str, Any]:
-        return self._value.facts(library_version("milvus-lite"))
+        return self._value.facts(library_version("milvus-lite"), ef=self._value.ef or "2 x results")
 
     def _stored_bytes(self) -> int:
         return folder_size(Path(self._folder.path))
@@ -211,8 +189,8 @@ class MilvusCollection(ServerCollection):
         with self._errors("looking for the collection"):
             if not self._client.has_collection(self._collection, timeout=self._value.timeout):
                 return None
-            found = self._client.describe_collection(self._collection, timeout=self._value.timeout)
-            return str(found.get("description") or found.get("properties", {}).get("rankproof", ""))
+            collection = self._client.describe_collection(self._collection, timeout=self._value.timeout)
+            return str(collection.get("description") or collection.get("properties", {}).get("rankproof", ""))
 
     def _create(self) -> None:
         value, client, types = self._value, self._client, self._types
@@ -260,25 +238,25 @@ class MilvusCollection(ServerCollection):
 
     def _is_indexed(self) -> bool:
         with self._errors("waiting for the index"):
-            found = self._client.describe_index(self._collection, "vector", timeout=self._value.timeout)
-            if found.get("state") == "Failed":
+            index = self._client.describe_index(self._collection, "vector", timeout=self._value.timeout)
+            if index.get("state") == "Failed":
                 raise ExternalError(f"{self._url}: Milvus failed while building the index; see the server's log")
-            return bool(found.get("state") == "Finished" and found.get("pending_index_rows", 0) == 0)
+            return bool(index.get("state") == "Finished" and index.get("pending_index_rows", 0) == 0)
 
     def _count(self) -> int:
         with self._errors("counting"):
-            found = self._client.query(
+            rows = self._client.query(
                 self._collection,
                 filter="",
                 output_fields=["count(*)"],
                 consistency_level="Strong",
                 timeout=self._value.timeout,
             )
-            return int(found[0]["count(*)"])
+            return int(rows[0]["count(*)"])
 
     def _nearest(self, query: list[float], limit: int) -> Hits:
         with self._errors("searching"):
-            found = self._client.search(
+            hits = self._client.search(
                 self._collection,
                 [query],
                 limit=limit,
@@ -287,10 +265,11 @@ class MilvusCollection(ServerCollection):
                 consistency_level="Strong",
                 timeout=self._value.timeout,
             )
-            return [(hit["id"], hit["distance"]) for hit in found[0]]
+            return [(hit["id"], hit["distance"]) for hit in hits[0]]
 
     def _engine_facts(self) -> Mapping[str, Any]:
-        return self._value.facts(f"Milvus {for_message(self._version)}, {library_version('pymilvus')}")
+        library = f"Milvus {for_message(self._version)}, {library_version('pymilvus')}"
+        return self._value.facts(library, ef=self._value.ef or "2 x results")
 
     @contextmanager
     def _errors(self, doing: str) -> Iterator[None]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from types import TracebackType
-from typing import Annotated, Any, Final, Literal, LiteralString, Self
+from typing import Annotated, Any, Final, Literal, LiteralString
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from rankproof._data.validation import check_options
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, InputError, UsageError, for_message
 from rankproof.stores._base import (
+    OpenStore,
+    Store,
     address_digest,
     check_one_address,
     checked_batch,
@@ -84,10 +86,10 @@ def table_name(name: str) -> str:
 
 
 def _existing_schema(database: Postgres, schema: str) -> str:
-    found = schema or database.rows("reading the schema", "SELECT current_schema()")[0][0]
-    if not found:
+    known = schema or database.rows("reading the schema", "SELECT current_schema()")[0][0]
+    if not known:
         raise ExternalError("the connection has no schema for tables; set schema")
-    return str(found)
+    return str(known)
 
 
 def _require_utf8(database: Postgres) -> None:
@@ -108,7 +110,7 @@ def _extension_version(database: Postgres) -> str:
 MIN_EF_SEARCH, MAX_EF_SEARCH = 200, 1_000
 
 
-class OpenPgVector:
+class OpenPgVector(OpenStore):
     """An open table; its key is a digest of the id, because an id may be too long for an index."""
 
     def __init__(self, value: PgVector, database: Postgres, server: EmbeddedPostgres | None, name: str, dimensions: int) -> None:
@@ -165,9 +167,6 @@ class OpenPgVector:
         self._make_ready()
         return int(self._database.rows("reading the size", SIZE, [self._table[1], self._table[0]])[0][0])
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         errors: list[ExternalError] = []
         for step in (self._drop, self._database.close, self._server.close if self._server else None):
@@ -197,9 +196,9 @@ class OpenPgVector:
         """Checks the number of rows after vectors were added, and builds the index."""
         if self._is_ready:
             return
-        found = self._database.rows("counting the rows", COUNT, table=self._table)[0][0]
-        if found != len(self._ids):
-            what = f"the table has {found:,} rows, but {len(self._ids):,} documents were added"
+        count = self._database.rows("counting the rows", COUNT, table=self._table)[0][0]
+        if count != len(self._ids):
+            what = f"the table has {count:,} rows, but {len(self._ids):,} documents were added"
             raise ExternalError(f"{what}; do not change the table while it is in use, and run again")
         if not self._value.exact and not self._has_index:
             doing, m, ef = "building the HNSW index", self._value.m, self._value.ef_construction
@@ -232,7 +231,7 @@ MAX_DIMENSIONS = {"exact": 16_000, "hnsw": 2_000}
 
 
 @dataclass(frozen=True, slots=True)
-class PgVector:
+class PgVector(Store):
     """PostgreSQL with pgvector; without `dsn` and `dsn_env` an embedded server is started."""
 
     dsn: Annotated[str, Option("connection string of the server (default: start an embedded server)", role="secret")] = field(
@@ -258,11 +257,6 @@ class PgVector:
         check_one_address(self.dsn, self.dsn_env)
         if self.ef_construction < 2 * self.m:
             raise UsageError(f"ef_construction {self.ef_construction} is less than 2 x m", fix=f"set it to {2 * self.m} or more")
-
-    @property
-    def exact(self) -> bool:
-        """Whether the search is exact."""
-        return self.index == "exact"
 
     @property
     def needs_folder(self) -> bool:

@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from rankproof._data.arrays import Matrix
 from rankproof._data.identity import NOT_IN_IDENTITY, library_version
-from rankproof._data.validation import check_options
 from rankproof._extras import extra
 from rankproof._io.temporary import TemporaryPath
 from rankproof._registry import Option
@@ -19,10 +18,9 @@ from rankproof.stores._base import address_digest, library_errors, new_folder
 from rankproof.stores._collection import BatchSize, ExactOrHnsw, Hits, IndexTimeout, OpenCollection, Timeout
 from rankproof.stores._http import (
     HttpCollection,
+    ServerStore,
     StoreRequestError,
     StoreServer,
-    check_embedded,
-    checked_address,
     count_at,
     error_reason,
     key_in,
@@ -41,7 +39,7 @@ _BLOCK = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Qdrant:
+class Qdrant(ServerStore):
     """Qdrant by inner product, embedded or on a server; points have numbers, and the document's id in their payload."""
 
     url: Annotated[str, Option("the address of the server, such as http://localhost:6333 (default: embedded)")] = field(
@@ -61,22 +59,7 @@ class Qdrant:
     timeout: Timeout = field(default=60.0, metadata=NOT_IN_IDENTITY)
     index_timeout: IndexTimeout = field(default=3_600.0, metadata=NOT_IN_IDENTITY)
 
-    def __post_init__(self) -> None:
-        address = checked_address(self.url, api_key_env=self.api_key_env) if self.url else ""
-        check_options(self)
-        if not address:
-            check_embedded(api_key_env=self.api_key_env)
-        object.__setattr__(self, "url", address)
-
-    @property
-    def exact(self) -> bool:
-        """Whether the search is exact."""
-        return self.index == "exact"
-
-    @property
-    def needs_folder(self) -> bool:
-        """Whether Qdrant is embedded, which needs a folder for its files."""
-        return not self.url
+    may_be_embedded: ClassVar[bool] = True
 
     def revision(self) -> str:
         """The version of the embedded library, or a digest of the server's address."""
@@ -89,12 +72,6 @@ class Qdrant:
     def search_settings(self, limit: int) -> dict[str, Any]:
         """The parameters of a search."""
         return {"exact": True} if self.exact else {"hnsw_ef": max(limit, self.ef or max(2 * limit, LEAST_EF))}
-
-    def facts(self, library: str) -> dict[str, Any]:
-        """Version, place and settings of the index."""
-        known = {"store": "qdrant", "library": library, "server": "given" if self.url else "embedded"}
-        settings = {} if self.exact else {"m": self.m, "ef_construction": self.ef_construction, "ef": self.ef or "2 x results"}
-        return {**known, "exact": self.exact, "index": self.index, **settings}
 
 
 class EmbeddedQdrant(OpenCollection):
@@ -129,9 +106,9 @@ class EmbeddedQdrant(OpenCollection):
         )
 
     def _write(self, numbers: list[int], names: list[str], rows: Matrix, *, is_new: bool) -> None:
-        each = zip(numbers, names, rows.tolist(), strict=True)
+        records = zip(numbers, names, rows.tolist(), strict=True)
         with library_errors("Qdrant", "adding vectors"):
-            points = [self._library.Point(number, row, {"id": name}) for number, name, row in each]
+            points = [self._library.Point(number, row, {"id": name}) for number, name, row in records]
             self._shard.update(self._library.UpdateOperation.upsert_points(points))
 
     def _finish(self) -> None:
@@ -148,12 +125,12 @@ class EmbeddedQdrant(OpenCollection):
         library = self._library
         with library_errors("Qdrant", "searching"):
             settings = library.SearchParams(**self._value.search_settings(limit))
-            found = self._shard.query(library.QueryRequest(limit=limit, query=library.Query.Nearest(query), params=settings))
-            return [(point.id, point.score) for point in found]
+            points = self._shard.query(library.QueryRequest(limit=limit, query=library.Query.Nearest(query), params=settings))
+            return [(point.id, point.score) for point in points]
 
     def _engine_facts(self) -> Mapping[str, Any]:
         indexed = {} if self._exact else {"indexed_vectors": self._shard.info().indexed_vectors_count}
-        return {**self._value.facts(library_version("qdrant-edge-py")), **indexed}
+        return {**self._value.facts(library_version("qdrant-edge-py"), ef=self._value.ef or "2 x results"), **indexed}
 
     def _stored_bytes(self) -> int:
         return written_size(Path(self._folder.path))
@@ -168,8 +145,8 @@ class EmbeddedQdrant(OpenCollection):
 
 def written_size(folder: Path) -> int:
     """The bytes that were written in the folder: Qdrant makes files of 32 MiB and fills them from the start."""
-    found = [path.stat() for path in folder.rglob("*") if path.is_file()]
-    return sum(min(one.st_size, getattr(one, "st_blocks", one.st_size) * _BLOCK) for one in found)
+    files = [path.stat() for path in folder.rglob("*") if path.is_file()]
+    return sum(min(file.st_size, getattr(file, "st_blocks", file.st_size) * _BLOCK) for file in files)
 
 
 class QdrantCollection(HttpCollection):
@@ -190,13 +167,13 @@ class QdrantCollection(HttpCollection):
 
     def _call(self, doing: str, method: str, path: str, body: Any = None, **how: Any) -> Any:
         """The result of a request about the collection."""
-        found = self._server.call(doing, method, f"/collections/{quote(self._collection)}{path}", body, check=_check, **how)
-        return None if found is None else part_of(found, "result")
+        reply = self._server.call(doing, method, f"/collections/{quote(self._collection)}{path}", body, check=_check, **how)
+        return None if reply is None else part_of(reply, "result")
 
     def _server_version(self) -> str:
-        found = self._server.call("connecting", "GET", "/")
-        version = text_at(found, "version")
-        if "qdrant" not in text_at(found, "title").lower():
+        reply = self._server.call("connecting", "GET", "/")
+        version = text_at(reply, "version")
+        if "qdrant" not in text_at(reply, "title").lower():
             raise ExternalError(f"{self._url}: this is not Qdrant; check the address")
         if version_numbers(version) < (1, 16):
             what = f"{self._url}: Qdrant {for_message(version)} keeps no metadata of a collection"
@@ -204,8 +181,8 @@ class QdrantCollection(HttpCollection):
         return version
 
     def _found_mark(self) -> str | None:
-        found = self._call("looking for the collection", "GET", "", is_optional=True)
-        return None if found is None else text_at(found, "config", "metadata", "rankproof")
+        collection = self._call("looking for the collection", "GET", "", is_optional=True)
+        return None if collection is None else text_at(collection, "config", "metadata", "rankproof")
 
     def _create(self) -> None:
         hnsw = {"m": self._value.m, "ef_construct": self._value.ef_construction, "full_scan_threshold": FULL_SCAN_KB}
@@ -223,8 +200,8 @@ class QdrantCollection(HttpCollection):
         self._call("deleting the collection", "DELETE", "", is_optional=True)
 
     def _write(self, numbers: list[int], names: list[str], rows: Matrix, *, is_new: bool) -> None:
-        each = zip(numbers, names, rows.tolist(), strict=True)
-        points = [{"id": number, "vector": row, "payload": {"id": name}} for number, name, row in each]
+        records = zip(numbers, names, rows.tolist(), strict=True)
+        points = [{"id": number, "vector": row, "payload": {"id": name}} for number, name, row in records]
         self._call("adding vectors", "PUT", "/points?wait=true", {"points": points})
 
     def _finish(self) -> None:
@@ -234,13 +211,13 @@ class QdrantCollection(HttpCollection):
 
     def _is_indexed(self) -> bool:
         """Whether the server is idle twice in a row: it may not have started at the first time."""
-        found = self._call("waiting for the index", "GET", "")
-        optimizer, status = part_of(found, "optimizer_status"), part_of(found, "status")
+        collection = self._call("waiting for the index", "GET", "")
+        optimizer, status = part_of(collection, "optimizer_status"), part_of(collection, "status")
         if optimizer != "ok" or status == "red":
             reason = error_reason(optimizer) or f"status {for_message(str(status))}"
             raise ExternalError(f"{self._url}: Qdrant failed while building the index ({reason}); see the server's log")
         self._greens = self._greens + 1 if status == "green" else 0
-        self._indexed = found.get("indexed_vectors_count")
+        self._indexed = collection.get("indexed_vectors_count")
         return self._greens > 1
 
     def _count(self) -> int:
@@ -248,12 +225,12 @@ class QdrantCollection(HttpCollection):
 
     def _nearest(self, query: list[float], limit: int) -> Hits:
         body = {"query": query, "limit": limit, "params": self._value.search_settings(limit), "with_payload": False}
-        found = self._call("searching", "POST", "/points/query", body)
-        return [(point.get("id"), point.get("score")) for point in rows_at(found, "points")]
+        reply = self._call("searching", "POST", "/points/query", body)
+        return [(point.get("id"), point.get("score")) for point in rows_at(reply, "points")]
 
     def _engine_facts(self) -> Mapping[str, Any]:
         indexed = {"indexed_vectors": self._indexed} if type(self._indexed) is int else {}
-        return {**self._value.facts(f"Qdrant {for_message(self._version)}"), **indexed}
+        return {**self._value.facts(f"Qdrant {for_message(self._version)}", ef=self._value.ef or "2 x results"), **indexed}
 
 
 def _check(document: Any) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
+from rankproof._analysis.answers.logged_answers import AnswerJudges, LoggedAnswers
 from rankproof._analysis.answers.trust import CORRECTED_TABLES, counted_claims, is_sum_over_claims
 from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.compare.unjudged_documents import USUAL_DEPTH, top_lists
@@ -24,12 +24,18 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.claim_verdicts import has_unit, matching_label, unit_of
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.result import Result
-from rankproof._formats.labels import ClaimKey, ClaimLabels, PersonLabel, claim_key, read_labels
+from rankproof._formats.claims import ClaimKey, ClaimLabels, PersonLabel, claim_key, read_labels
 from rankproof._formats.read import read_qrels
 from rankproof._io.open import open_source
-from rankproof._results.claim_items import ClaimTexts, claims_to_label, labelled_items
 from rankproof._results.judgements import join_judgements
-from rankproof._results.label_draw import LabelDraw, complete_questions, read_label_draw
+from rankproof._results.label_tasks import (
+    ClaimTexts,
+    LabelDraw,
+    claims_to_label,
+    complete_questions,
+    labelled_items,
+    read_label_draw,
+)
 from rankproof._statistics.labelled_means import ClaimSample, LabelledMeans, claim_sample_means
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure, worst_value
@@ -314,10 +320,10 @@ def _mean_labels(labels: ClaimLabels, claims: list[ClaimVerdict]) -> FloatArray:
 
 def _answers_to(
     questions: Sequence[str], inputs: AnalysisInput, texts: Mapping[str, Query], answers: Mapping[str, Answers]
-) -> GivenAnswers:
+) -> LoggedAnswers:
     """The answers of each system to these questions."""
     kept = set(questions)
-    return GivenAnswers(
+    return LoggedAnswers(
         inputs.name,
         Queries(query for key, query in texts.items() if key in kept),
         {name: Answers({key: answer for key, answer in own.items() if key in kept}) for name, own in answers.items()},

@@ -42,6 +42,7 @@ def run_checks(inputs: DoctorInput) -> Table:
         sentences=(*(_sentence(check, result) for check, result in findings), *_about_checks(len(findings), ran, skipped)),
         facts=_facts(findings, ran, skipped),
         highlighted=frozenset(at for at, (check, _) in enumerate(findings) if check.severity == "severe"),
+        verdict_first=True,
     )
 
 

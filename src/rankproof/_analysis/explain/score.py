@@ -69,7 +69,7 @@ def _fused_score(inputs: AnalysisInput, system_run: SystemRun, query: str, doc: 
     ranked = [EMPTY_LIST if part is None else ranked_lists(inputs, part.name, [query]).get(query, EMPTY_LIST) for part in parts]
     names = [identity["kind"] if part is None else part.name for identity, part in zip(stage["stages"], parts, strict=True)]
     weights = np.array(stage["weights"] or [1.0] * len(parts))
-    table = CandidateTable.of_rankings([(list(one.docs), one.scores) for one in ranked])
+    table = CandidateTable.of_rankings([(list(ranked_list.docs), ranked_list.scores) for ranked_list in ranked])
     value: float | None = None
     rows: list[tuple[CellValue, ...]] = [
         (name, None, None, None, weight, None) for name, weight in zip(names, weights, strict=True)
@@ -85,6 +85,7 @@ def _fused_score(inputs: AnalysisInput, system_run: SystemRun, query: str, doc: 
         tuple(row[: len(columns)] for row in rows),
         tuple(_sentences(method, value, unknown, facts["score"])),
         facts={**facts, "sum" if method.combine is None else "combined": value, "unknown": unknown},
+        verdict_first=True,
     )
 
 
@@ -96,16 +97,16 @@ def _parts_of(
     value = float(fused_scores(table, method, settings, weights)[at])
     rows: list[tuple[CellValue, ...]] = []
     for run, (name, weight) in enumerate(zip(names, weights.tolist(), strict=True)):
-        rank, score, given = int(table.ranks[run, at]), float(table.scores[run, at]), float(points[run, at])
-        nothing = rank == 0 and given == 0
+        rank, score, point = int(table.ranks[run, at]), float(table.scores[run, at]), float(points[run, at])
+        nothing = rank == 0 and point == 0
         rows.append(
             (
                 name,
                 rank or None,
                 score if rank else None,
-                None if nothing else given,
+                None if nothing else point,
                 weight,
-                None if nothing else weight * given,
+                None if nothing else weight * point,
             )
         )
     return value, rows
@@ -135,6 +136,7 @@ def _columns(method: FusionMethod) -> tuple[Column, ...]:
 def _term_scores(system_run: SystemRun, parts: Sequence[TermPart] | None, title: str, facts: dict[str, Any]) -> Table:
     if parts is None:
         raise UsageError("the terms of a BM25 score need the documents", fix="pass the dataset with --dataset")
+    # In 32 bits and in the order of the terms, as BM25 itself adds them up: the sum must equal the score.
     total = np.float32(0.0)
     for part in parts:
         total += np.float32(part.weight)
@@ -145,7 +147,7 @@ def _term_scores(system_run: SystemRun, parts: Sequence[TermPart] | None, title:
         )
     rows = tuple((part.term, part.tf, part.df, part.idf, part.norm, part.weight) for part in parts)
     parameters = {"k1": system_run.stage["k1"], "b": system_run.stage["b"], "sum": float(total)}
-    return Table("explain-bm25", title, _TERMS, rows, tuple(sentences), facts={**facts, **parameters})
+    return Table("explain-bm25", title, _TERMS, rows, tuple(sentences), facts={**facts, **parameters}, verdict_first=True)
 
 
 def _rank_by_system(
@@ -159,7 +161,7 @@ def _rank_by_system(
         rows.append((other, None if place is None else place + 1, None if place is None else float(ranked_list.scores[place])))
     sentences.append("The table shows the document's rank in every system instead.")
     columns = (Column("system"), Column("rank", "count"), Column("score", "number"))
-    return Table("explain-ranks", title, columns, tuple(rows), tuple(sentences), facts=facts)
+    return Table("explain-ranks", title, columns, tuple(rows), tuple(sentences), facts=facts, verdict_first=True)
 
 
 def _why_no_parts(system_run: SystemRun) -> str:

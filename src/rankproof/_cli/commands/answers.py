@@ -29,8 +29,8 @@ from rankproof.errors import UsageError, escape_invisible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rankproof._analysis.answers.given import AnswerJudges
-    from rankproof._analysis.answers.inputs import AnswerInput
+    from rankproof._analysis.answers.answer_input import AnswerInput
+    from rankproof._analysis.answers.logged_answers import AnswerJudges
     from rankproof._analysis.compare.comparison import Comparison
     from rankproof._analysis.compare.look_log import LoggedComparison
     from rankproof._data.claims import Calibration, JudgeNoise
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _run(args: argparse.Namespace, terminal: Terminal) -> None:
-    from rankproof._analysis.answers.inputs import check_some_verdict
+    from rankproof._analysis.answers.answer_input import check_some_verdict
 
     _check_output(args)
     source = read_answer_source(args)
@@ -235,7 +235,7 @@ def _show_answers(
     answer_input: AnswerInput, comparison: Comparison | None, trust: _Trust, args: argparse.Namespace, terminal: Terminal
 ) -> None:
     """The decision first, then the means, then what the labels say and the details."""
-    from rankproof._analysis.answers.claim_means import differences_table
+    from rankproof._analysis.answers.quality import differences_table
     from rankproof._render.comparison import render_comparison
 
     tables, notes = list(_tables(answer_input, comparison, trust, args)), trust.notes
@@ -269,8 +269,7 @@ def _show(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal)
 
 def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Trust, args: argparse.Namespace) -> Iterator[Table]:
     """The means, then why they are what they are."""
-    from rankproof._analysis.answers.claim_means import claim_means_table
-    from rankproof._analysis.answers.quality import means_table
+    from rankproof._analysis.answers.quality import claim_means_table, means_table
     from rankproof._analysis.decision.repeats import result_repeats_tables
 
     if _is_of_claims(answer_input):
@@ -299,7 +298,7 @@ def _reference_tables(answer_input: AnswerInput) -> Iterator[Table]:
 
 def _retrieval_result(answer_input: AnswerInput) -> Result:
     """The evaluation of the rankings that the answers were generated from, for its notes."""
-    from rankproof._analysis.answers.inputs import RETRIEVAL_MEASURES
+    from rankproof._analysis.answers.answer_input import RETRIEVAL_MEASURES
     from rankproof._evaluation.evaluate import evaluate_runs
 
     inputs = answer_input.inputs
@@ -317,7 +316,7 @@ def _compared(answer_input: AnswerInput, args: argparse.Namespace) -> list[str]:
 
 def _log_of(args: argparse.Namespace) -> str | None:
     """The log of looks: that of --log, of the folder to write, or of the results folder that is read."""
-    from rankproof._results.document import LOOKS_FILE
+    from rankproof._results.result_json import LOOKS_FILE
 
     is_saved = args.log is None and args.output is not None
     return os.path.join(args.output, LOOKS_FILE) if is_saved else look_log(args)
@@ -363,7 +362,7 @@ def _comparison(source: AnswerSource, answer_input: AnswerInput, args: argparse.
 
 def _check_command(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namespace) -> str:
     """The command with which people label the claims; they must be in a results folder."""
-    from rankproof._results.label_draw import DEFAULT_QUESTIONS
+    from rankproof._results.label_tasks import DEFAULT_QUESTIONS
 
     folder, before = args.output, ""
     if folder is None and source.stores(answer_input):

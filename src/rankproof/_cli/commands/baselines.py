@@ -24,7 +24,8 @@ examples:
 
 random is the expected value of a random ranking of the whole corpus, in closed form. With
 --dataset, title-only and full-text BM25 are run on its documents. Bands are named ranges of values,
-such as Good; --details says what each band means and what to do next. Formulas: docs/baselines.md"""
+such as Good. --details shows every measure, what each band means and what to do next.
+Formulas: docs/baselines.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,8 +53,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     dataset = None if args.dataset is None else read_dataset_or_sample(args.dataset, args.split, args, needs=("documents",))
     inputs, references = with_references(inputs, dataset)
     tables = baseline_tables(inputs, references, profiles, all_measures=bool(args.measures))
-    is_short = is_summary_view(args) and any(table.summary is not None for table in tables)
-    show_tables(summary_tables(tables) if is_short else tables, args, terminal)
+    show_tables(summary_tables(tables) if is_summary_view(args) else tables, args, terminal)
     show_value_notes(inputs.result, terminal)
     return 0
 

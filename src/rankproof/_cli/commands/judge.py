@@ -99,7 +99,7 @@ def _pools(
     args: argparse.Namespace, results: ExperimentResult | None
 ) -> tuple[dict[str, list[QueryDocPair]], Mapping[str, Mapping[str, int]] | None]:
     """The pairs of each file or system, and the judgements of the results folder."""
-    from rankproof._evaluation.coerce import name_runs_uniquely
+    from rankproof._evaluation.user_forms import name_runs_uniquely
     from rankproof._formats.read import format_is_detected, read_run
     from rankproof._io.open import open_source
     from rankproof._judge.pairs import pool_pairs, read_pairs, results_pools
@@ -295,7 +295,7 @@ def _say_check_command(args: argparse.Namespace, terminal: Terminal) -> None:
     Grades of --unjudged alone measure nothing: they are first put together with those of people.
     """
     from rankproof._analysis.decision.judge_sentences import CHANCE_OF_FIRST_LABELS
-    from rankproof._results.label_draw import DEFAULT_QUESTIONS
+    from rankproof._results.label_tasks import DEFAULT_QUESTIONS
 
     if args.dry_run or args.unjudged or args.output is None or len(args.runs or ()) < 2 or len(args.files) != 1 or terminal.quiet:
         return

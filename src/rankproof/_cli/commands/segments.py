@@ -8,7 +8,7 @@ from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags, add_option, values_of
 from rankproof._cli.inputs import add_analysis_options, add_dataset_options, read_input_with_texts, show_tables
 from rankproof._cli.options import add_segment_options, requested_groupings
-from rankproof._cli.output import show_value_notes
+from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._cli.terminal import Terminal
 from rankproof._data.validation import BANDS, PROFILE
 
@@ -25,7 +25,8 @@ length: short is under 8 words, medium 8 to 15, long over 15. complexity: the fi
 else constraints counted in the English text. Queries without a value of the field form a segment of
 their own. A segment of fewer than 10 queries is shown but not tested. Measures with bands, such as
 Success@5, also get a band and a rating (good, weak, failing) for each segment.
-csv is one table with a row for each segment of each system"""
+The default shows the segments that differ significantly from the rest, and the lowest values; --details
+shows every segment of each system. csv is one table with a row for each segment of each system"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,13 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_dataset_options(group)
     add_option(group, "bands", BANDS)
     add_option(group, "profile", PROFILE)
+    add_details_option(group)
     add_flags(parser.add_argument_group("statistics"), SegmentOptions)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Groups the queries, tests the segments and shows them."""
     from rankproof._analysis.bands import requested_profiles
-    from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segments
+    from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segment_findings, segments
 
     settings = SegmentOptions(**values_of(args, SegmentOptions))
     all_measures = bool(args.measures)
@@ -60,7 +62,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if args.format == "csv":
         tables = [flat_segments_table(tables)]
     elif args.format != "json":
+        findings = segment_findings(tables)
         tables = [table.without("system") if "system" in table.facts else table for table in tables]
+        tables = summary_tables([findings, *tables]) if is_summary_view(args) else tables
     show_tables(tables, args, terminal)
     show_value_notes(inputs.result, terminal)
     return 0

@@ -27,8 +27,7 @@ from rankproof._io.http import (
 )
 from rankproof._io.secrets import Secret, secret_from_env
 from rankproof.errors import escape_invisible, for_message
-from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
-from rankproof.models._api.settings import ModelServer, default_address
+from rankproof.models._api.settings import ModelRequestError, ModelServer, ModelUnavailableError, default_address
 
 ReadT = TypeVar("ReadT")
 _MAX_MESSAGE = 500
@@ -96,17 +95,17 @@ class ModelConnection:
         self, method: str, path: str, body: bytes | None, read: Callable[[Any], ReadT], *, optional_params: bool = False
     ) -> ApiResponse[ReadT]:
         seconds = DEADLINE_FACTOR * self._server.timeout
-        found: ApiResponse[ReadT] | Exception
+        outcome: ApiResponse[ReadT] | Exception
         try:
-            found = self._calls.within(seconds, lambda: self._try(method, path, body, read, optional_params))
+            outcome = self._calls.within(seconds, lambda: self._try(method, path, body, read, optional_params))
         except TimeoutError:
-            found = self._failed(f"no complete response within {seconds:g} s", charged=True)
+            outcome = self._failed(f"no complete response within {seconds:g} s", charged=True)
         except CallsStoppedError:
-            found = ModelUnavailableError("calls to the model were cancelled")
+            outcome = ModelUnavailableError("calls to the model were cancelled")
         # Raised outside of the handler and without a traceback, so that no frame with headers or bodies can be reached.
-        if isinstance(found, Exception):
-            raise found
-        return found
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     def _try(
         self, method: str, path: str, body: bytes | None, read: Callable[[Any], ReadT], optional_params: bool

@@ -150,8 +150,8 @@ class EmbeddingConnection:
             rows, tokens = model.read(document, len(texts))
             return checked_rows(rows, len(texts), model.dimensions), tokens
 
-        found = self._connection.post(model.path, content, read)
-        return EmbeddingReply(*found.value, found.seconds, found.masked)
+        response = self._connection.post(model.path, content, read)
+        return EmbeddingReply(*response.value, response.seconds, response.masked)
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """The vectors of passages, zeros for blank ones."""
@@ -178,10 +178,10 @@ class EmbeddingConnection:
         asked = [texts[at] for at in rows]
         parts = [self.embed([asked[at] for at in batch], role).vectors for batch in self._model.batches(asked)]
         size = parts[0].shape[1] if parts else self._model.dimensions or 0
-        found = np.zeros((len(texts), size), np.float32)
+        vectors = np.zeros((len(texts), size), np.float32)
         if parts:
-            found[rows] = np.concatenate(parts)
-        return read_only(found)
+            vectors[rows] = np.concatenate(parts)
+        return read_only(vectors)
 
 
 def checked_rows(rows: Sequence[Any], count: int, size: int | None) -> Matrix:
@@ -224,14 +224,14 @@ def _base64_vector(text: str) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def rows_by_index(items: Sequence[Any], count: int, value: str = "embedding") -> list[Any]:
     """The vectors of a list of objects, put in order by their `index`, each of 0 to count - 1 once."""
-    found: dict[int, Any] = {}
+    vectors: dict[int, Any] = {}
     for item in items:
-        one = object_of(item, "an item of the vectors")
-        index = one.get("index")
-        if type(index) is not int or not 0 <= index < count or index in found:
+        vector = object_of(item, "an item of the vectors")
+        index = vector.get("index")
+        if type(index) is not int or not 0 <= index < count or index in vectors:
             raise ResponseFormatError(f"the vectors do not have each index from 0 to {count - 1} once")
-        found[index] = one.get(value)
-    return [found[at] for at in sorted(found)]
+        vectors[index] = vector.get(value)
+    return [vectors[at] for at in sorted(vectors)]
 
 
 def usage_tokens(document: Mapping[str, Any], *names: str) -> int:

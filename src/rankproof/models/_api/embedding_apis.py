@@ -45,6 +45,7 @@ class OpenAIEmbeddings(EmbeddingApi):
     )
 
     api: ClassVar[str] = "OpenAI"
+    path: ClassVar[str] = "/embeddings"
     request_tokens: ClassVar[int | None] = 300_000
 
     def __post_init__(self) -> None:
@@ -55,11 +56,6 @@ class OpenAIEmbeddings(EmbeddingApi):
     def server_truncates(self) -> bool:
         """False: the server rejects long texts."""
         return False
-
-    @property
-    def path(self) -> str:
-        """The path of a request."""
-        return "/embeddings"
 
     def content(self, texts: Sequence[str], role: TextRole) -> dict[str, Any]:
         """The JSON of a request."""
@@ -72,9 +68,9 @@ class OpenAIEmbeddings(EmbeddingApi):
 
     def read(self, document: Any, count: int) -> tuple[list[Any], int]:
         """The vectors by index, and the tokens of the prompt."""
-        found = object_of(document, "the body")
-        rows = rows_by_index(list_of(found.get("data"), "data"), count)
-        return rows, usage_tokens(found, "prompt_tokens", "total_tokens")
+        body = object_of(document, "the body")
+        rows = rows_by_index(list_of(body.get("data"), "data"), count)
+        return rows, usage_tokens(body, "prompt_tokens", "total_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +83,8 @@ class OllamaEmbeddings(EmbeddingApi):
     base_url: Annotated[str, Option("the address of Ollama")] = "http://127.0.0.1:11434"
 
     api: ClassVar[str] = "Ollama"
+    path: ClassVar[str] = "/api/embed"
     is_own_server: ClassVar[bool] = True
-
-    @property
-    def path(self) -> str:
-        """The path of a request."""
-        return "/api/embed"
 
     def content(self, texts: Sequence[str], role: TextRole) -> dict[str, Any]:
         """The JSON of a request."""
@@ -100,8 +92,8 @@ class OllamaEmbeddings(EmbeddingApi):
 
     def read(self, document: Any, count: int) -> tuple[list[Any], int]:
         """The vectors in the order of the texts, and the tokens of all."""
-        found = object_of(document, "the body")
-        return list_of(found.get("embeddings"), "embeddings"), count_of(found.get("prompt_eval_count"))
+        body = object_of(document, "the body")
+        return list_of(body.get("embeddings"), "embeddings"), count_of(body.get("prompt_eval_count"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +110,13 @@ class TEIEmbeddings(EmbeddingApi):
     truncate: Annotated[bool, Option("whether the server truncates long texts; false: it rejects them")] = True
 
     api: ClassVar[str] = "TEI"
+    path: ClassVar[str] = "/embed"
     is_own_server: ClassVar[bool] = True
 
     @property
     def server_truncates(self) -> bool:
         """Whether the server truncates long texts."""
         return self.truncate
-
-    @property
-    def path(self) -> str:
-        """The path of a request."""
-        return "/embed"
 
     def content(self, texts: Sequence[str], role: TextRole) -> dict[str, Any]:
         """The JSON of a request."""
@@ -156,11 +144,7 @@ class CohereEmbeddings(EmbeddingApi):
     )
 
     api: ClassVar[str] = "Cohere"
-
-    @property
-    def path(self) -> str:
-        """The path of a request."""
-        return "/v2/embed"
+    path: ClassVar[str] = "/v2/embed"
 
     def content(self, texts: Sequence[str], role: TextRole) -> dict[str, Any]:
         """The JSON of a request."""
@@ -175,9 +159,9 @@ class CohereEmbeddings(EmbeddingApi):
 
     def read(self, document: Any, count: int) -> tuple[list[Any], int]:
         """The float vectors in the order of the texts, and the billed tokens."""
-        found = object_of(document, "the body")
-        rows = list_of(object_of(found.get("embeddings"), "embeddings").get("float"), "embeddings.float")
-        meta = found.get("meta")
+        body = object_of(document, "the body")
+        rows = list_of(object_of(body.get("embeddings"), "embeddings").get("float"), "embeddings.float")
+        meta = body.get("meta")
         billed = meta.get("billed_units") if isinstance(meta, dict) else None
         tokens = billed.get("input_tokens") if isinstance(billed, dict) else None
         # Cohere writes billed units as numbers with a fraction.
@@ -196,13 +180,9 @@ class VoyageEmbeddings(EmbeddingApi):
     )
 
     api: ClassVar[str] = "Voyage"
+    path: ClassVar[str] = "/embeddings"
     request_tokens: ClassVar[int | None] = 120_000
     """The limit of the models with the lowest one."""
-
-    @property
-    def path(self) -> str:
-        """The path of a request."""
-        return "/embeddings"
 
     def content(self, texts: Sequence[str], role: TextRole) -> dict[str, Any]:
         """The JSON of a request."""
@@ -216,8 +196,8 @@ class VoyageEmbeddings(EmbeddingApi):
 
     def read(self, document: Any, count: int) -> tuple[list[Any], int]:
         """The vectors by index, and the tokens of all."""
-        found = object_of(document, "the body")
-        return rows_by_index(list_of(found.get("data"), "data"), count), usage_tokens(found, "total_tokens")
+        body = object_of(document, "the body")
+        return rows_by_index(list_of(body.get("data"), "data"), count), usage_tokens(body, "total_tokens")
 
 
 _GEMINI_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
@@ -272,9 +252,9 @@ class GeminiEmbeddings(EmbeddingApi):
 
     def read(self, document: Any, count: int) -> tuple[list[Any], int]:
         """The vectors in the order of the texts, and the tokens where the reply has them."""
-        found = object_of(document, "the body")
-        items = list_of(found.get("embeddings"), "embeddings")
+        body = object_of(document, "the body")
+        items = list_of(body.get("embeddings"), "embeddings")
         if not all(isinstance(item, dict) for item in items):
             raise ResponseFormatError("an embedding is not an object")
-        usage = found.get("usageMetadata")
+        usage = body.get("usageMetadata")
         return [item.get("values") for item in items], count_of(usage.get("promptTokenCount")) if isinstance(usage, dict) else 0

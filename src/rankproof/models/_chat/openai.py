@@ -65,8 +65,8 @@ class Completion:
 
 def parse_completion(document: Any) -> Completion:
     """The first choice, its tokens and its log-probabilities."""
-    found = object_of(document, "the body")
-    choices = found.get("choices")
+    body = object_of(document, "the body")
+    choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
         raise ResponseFormatError("there are no choices")
     choice = object_of(choices[0], "the choice")
@@ -74,14 +74,14 @@ def parse_completion(document: Any) -> Completion:
     if message.get("role", "assistant") != "assistant":
         raise ResponseFormatError("the role of the message is not assistant")
     refusal = _text(message.get("refusal"), "the refusal")
-    usage = found.get("usage")
+    usage = body.get("usage")
     tokens = [count_of(usage.get(name)) if isinstance(usage, dict) else 0 for name in ("prompt_tokens", "completion_tokens")]
     return Completion(
         text=_text(message.get("content"), "the content") or refusal,
         finish="refusal" if refusal else _FINISH_REASONS.get(str(choice.get("finish_reason")), "other"),
         tokens_in=tokens[0],
         tokens_out=tokens[1],
-        model=replace_surrogates(found["model"])[:_MAX_MODEL_NAME] if isinstance(found.get("model"), str) else "",
+        model=replace_surrogates(body["model"])[:_MAX_MODEL_NAME] if isinstance(body.get("model"), str) else "",
         first=_first_token_logprobs(choice.get("logprobs")),
     )
 
@@ -99,9 +99,9 @@ def _first_token_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...] | None
     top = token.get("top_logprobs") if isinstance(token, dict) else None
     pairs: list[tuple[Any, Any]] = []
     if isinstance(top, list):
-        pairs = [(each.get("token"), each.get("logprob")) for each in top if isinstance(each, dict)]
-    found = [(replace_surrogates(text), _logprob(value)) for text, value in pairs if isinstance(text, str)]
-    return tuple((text, value) for text, value in found if value > _MIN_LOGPROB) or None
+        pairs = [(listed.get("token"), listed.get("logprob")) for listed in top if isinstance(listed, dict)]
+    tokens = [(replace_surrogates(text), _logprob(value)) for text, value in pairs if isinstance(text, str)]
+    return tuple((text, value) for text, value in tokens if value > _MIN_LOGPROB) or None
 
 
 def _logprob(value: Any) -> float:
@@ -165,15 +165,15 @@ class OpenAIConnection:
         has_optional = bool(request.schema or request.logprobs)
         content = request_content(self._model, request)
         response = self._connection.post("/chat/completions", content, parse_completion, optional_params=has_optional)
-        found = response.value
+        completion = response.value
         return ChatReply(
-            found.text,
-            found.finish,
-            found.tokens_in,
-            found.tokens_out,
+            completion.text,
+            completion.finish,
+            completion.tokens_in,
+            completion.tokens_out,
             response.seconds,
-            model=found.model,
-            first=found.first,
+            model=completion.model,
+            first=completion.first,
             masked=response.masked,
         )
 

@@ -17,22 +17,22 @@ from rankproof.errors import ExternalError, UsageError, escape_invisible
 
 def call_with_timeout(seconds: float, call: Callable[[], Any]) -> Any:
     """The result of the call, or TimeoutError; a longer call ends on its own daemon thread."""
-    found: list[Any] = []
+    outcome: list[Any] = []
 
     def run() -> None:
         try:
-            found.extend((call(), None))
+            outcome.extend((call(), None))
         except BaseException as error:
-            found.extend((None, error))
+            outcome.extend((None, error))
 
     waiting = threading.Thread(target=run, daemon=True)
     waiting.start()
     waiting.join(seconds)
-    if not found:
+    if not outcome:
         raise TimeoutError(f"no response within {seconds:g} s")
-    if found[1] is not None:
-        raise found[1]
-    return found[0]
+    if outcome[1] is not None:
+        raise outcome[1]
+    return outcome[0]
 
 
 _BLOCK_BYTES = 1 << 20

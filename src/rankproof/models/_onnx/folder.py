@@ -109,10 +109,10 @@ def module_folders(path: Path) -> dict[str, str]:
         return {}
     listed = read_json(file)
     try:
-        found = {str(one["type"]).rpartition(".")[2]: str(one["path"]) for one in listed}
+        folders = {str(module["type"]).rpartition(".")[2]: str(module["path"]) for module in listed}
     except (TypeError, KeyError):
         raise ExternalError(escape_invisible(f"{file}: not a list of modules; download the model again")) from None
-    for kind, part in found.items():
+    for kind, part in folders.items():
         if kind not in _KNOWN_MODULES:
             raise ExternalError(
                 escape_invisible(f"{file}: module {for_message(kind)} is not one of {', '.join(_KNOWN_MODULES)}; {_USE_TORCH}")
@@ -121,7 +121,7 @@ def module_folders(path: Path) -> dict[str, str]:
             raise ExternalError(
                 escape_invisible(f"{file}: module path {for_message(part)} leads out of the folder; download the model again")
             )
-    return found
+    return folders
 
 
 def _missing_part_error(network: Path, name: str) -> ExternalError:

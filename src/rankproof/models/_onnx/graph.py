@@ -60,10 +60,10 @@ class GraphBuilder:
             import onnx
             from onnx import TensorProto, helper
 
-        given = [helper.make_tensor_value_info(name, TensorProto.INT64, list(sizes)) for name, sizes in inputs.items()]
+        input_values = [helper.make_tensor_value_info(name, TensorProto.INT64, list(sizes)) for name, sizes in inputs.items()]
         self._nodes.append(helper.make_node("Identity", [output], ["output"]))
         result = helper.make_tensor_value_info("output", TensorProto.FLOAT, list(shape))
-        graph = helper.make_graph(self._nodes, "rankproof", given, [result], self._constants)
+        graph = helper.make_graph(self._nodes, "rankproof", input_values, [result], self._constants)
         opset = [helper.make_opsetid("", OPSET)]
         model = helper.make_model(graph, opset_imports=opset, ir_version=9, producer_name="rankproof")
         onnx.save_model(model, path, save_as_external_data=True, location=WEIGHTS_DATA, size_threshold=1024)

@@ -160,10 +160,10 @@ def _network_parts(shape: BertConfig, tensors: TensorReader) -> Iterator[Part]:
 def _joined(tensors: TensorReader, names: dict[str, str], shape: BertConfig) -> tuple[Matrix, Matrix]:
     """Query, key and value as one layer; the query has the scale of the scores."""
     scales = {"query": np.float32(1 / np.sqrt(shape.hidden // shape.heads)), "key": np.float32(1), "value": np.float32(1)}
-    found = {part: _linear(tensors, names[part], shape.hidden, shape.hidden) for part in scales}
+    parts = {part: _linear(tensors, names[part], shape.hidden, shape.hidden) for part in scales}
     return (
-        np.concatenate([found[part][0] * scale for part, scale in scales.items()]),
-        np.concatenate([found[part][1] * scale for part, scale in scales.items()]),
+        np.concatenate([parts[part][0] * scale for part, scale in scales.items()]),
+        np.concatenate([parts[part][1] * scale for part, scale in scales.items()]),
     )
 
 
@@ -289,10 +289,10 @@ def _attended(queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
 
 
 def _polynomial(coefficients: tuple[float, ...], values: Matrix) -> Matrix:
-    found = np.full_like(values, np.float32(coefficients[0]))
+    sums = np.full_like(values, np.float32(coefficients[0]))
     for coefficient in coefficients[1:]:
-        found = found * values + np.float32(coefficient)
-    return found
+        sums = sums * values + np.float32(coefficient)
+    return sums
 
 
 def _power_of_two(exponents: Matrix) -> Matrix:

@@ -85,21 +85,21 @@ def tensor_sizes(shape: NetShape) -> dict[str, tuple[int, ...]]:
     """The size of every tensor of the network, by name."""
     width = shape.width
     rows = (HASHES, shape.buckets, width // HASHES) if shape.hashes else (shape.vocabulary, width)
-    found: dict[str, tuple[int, ...]] = {"embedding.weight": rows}
+    sizes: dict[str, tuple[int, ...]] = {"embedding.weight": rows}
     if shape.stride > 1:
-        found |= {"join.weight": (width, width, shape.stride), "join.bias": (width,)}
-    return found | (_lstm_tensors(shape) if shape.architecture == "lstm" else _transformer_tensors(shape))
+        sizes |= {"join.weight": (width, width, shape.stride), "join.bias": (width,)}
+    return sizes | (_lstm_tensors(shape) if shape.architecture == "lstm" else _transformer_tensors(shape))
 
 
 def _transformer_tensors(shape: NetShape) -> dict[str, tuple[int, ...]]:
     width, hidden = shape.width, shape.hidden
-    found: dict[str, tuple[int, ...]] = {}
+    sizes: dict[str, tuple[int, ...]] = {}
     for layer in range(shape.depth):
         for name, (out, into) in _layer_tensors(width, hidden).items():
-            found |= {f"layers.{layer}.{name}.weight": (out, into), f"layers.{layer}.{name}.bias": (out,)}
+            sizes |= {f"layers.{layer}.{name}.weight": (out, into), f"layers.{layer}.{name}.bias": (out,)}
         for name in ("attention_norm", "forward_norm"):
-            found |= {f"layers.{layer}.{name}.weight": (width,), f"layers.{layer}.{name}.bias": (width,)}
-    return found | {"norm.weight": (width,), "norm.bias": (width,)}
+            sizes |= {f"layers.{layer}.{name}.weight": (width,), f"layers.{layer}.{name}.bias": (width,)}
+    return sizes | {"norm.weight": (width,), "norm.bias": (width,)}
 
 
 def _layer_tensors(width: int, hidden: int) -> Mapping[str, tuple[int, int]]:
@@ -107,13 +107,13 @@ def _layer_tensors(width: int, hidden: int) -> Mapping[str, tuple[int, int]]:
 
 
 def _lstm_tensors(shape: NetShape) -> dict[str, tuple[int, ...]]:
-    hidden, found = shape.hidden, dict[str, tuple[int, ...]]()
+    hidden, sizes = shape.hidden, dict[str, tuple[int, ...]]()
     for layer in range(shape.depth // 2):
         for way in ("", "_reverse"):
             into = 2 * hidden if layer else shape.width
-            found |= {f"lstm.weight_ih_l{layer}{way}": (4 * hidden, into), f"lstm.weight_hh_l{layer}{way}": (4 * hidden, hidden)}
-            found |= {f"lstm.bias_{part}_l{layer}{way}": (4 * hidden,) for part in ("ih", "hh")}
-    return found | {"pooled.weight": (shape.width, 2 * hidden), "pooled.bias": (shape.width,)}
+            sizes |= {f"lstm.weight_ih_l{layer}{way}": (4 * hidden, into), f"lstm.weight_hh_l{layer}{way}": (4 * hidden, hidden)}
+            sizes |= {f"lstm.bias_{part}_l{layer}{way}": (4 * hidden,) for part in ("ih", "hh")}
+    return sizes | {"pooled.weight": (shape.width, 2 * hidden), "pooled.bias": (shape.width,)}
 
 
 def parameter_count(shape: NetShape) -> int:

@@ -116,12 +116,12 @@ class TokenizerKind:
 
 def parse_tokenizer_kind(kind: str) -> TokenizerKind:
     """The parsed name; an unknown name is an error."""
-    found = _NAME.fullmatch(kind) if isinstance(kind, str) else None
+    match = _NAME.fullmatch(kind) if isinstance(kind, str) else None
     for family, traits in _FAMILY_TRAITS.items():
         if kind == family and not traits.sized:
             return TokenizerKind(family)
-        if found is not None and found[1] == family and traits.sized:
-            return TokenizerKind(family, _parse_vocabulary_size(kind, int(found[2])))
+        if match is not None and match[1] == family and traits.sized:
+            return TokenizerKind(family, _parse_vocabulary_size(kind, int(match[2])))
     guess = closest_name(str(kind), [name.replace("-N", "-8000") for name in TOKENIZER_KINDS])
     also = f"did you mean {guess}? known" if guess else "known"
     raise UsageError(f"no tokenizer is called {for_message(str(kind))}", fix=f"{also}: {', '.join(TOKENIZER_KINDS)}")
@@ -160,9 +160,9 @@ class SubwordTokenizer:
 
     def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
         """The numbers of [UNK] tokens, 0 for byte-level BPE, and of all tokens."""
-        unknown_id, found = self._inner.token_to_id(UNKNOWN_TOKEN), self.ids(texts)
-        unknown = 0 if unknown_id is None else sum(int((ids == unknown_id).sum()) for ids in found)
-        return unknown, sum(map(len, found))
+        unknown_id, ids_of_texts = self._inner.token_to_id(UNKNOWN_TOKEN), self.ids(texts)
+        unknown = 0 if unknown_id is None else sum(int((ids == unknown_id).sum()) for ids in ids_of_texts)
+        return unknown, sum(map(len, ids_of_texts))
 
     def files(self) -> Mapping[str, bytes]:
         """The tokenizer.json."""

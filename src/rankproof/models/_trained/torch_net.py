@@ -66,8 +66,8 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed
         more = -length % ATTENTION_BLOCK
         padded, counted = nn.functional.pad(states, (0, 0, 0, more)), nn.functional.pad(real, (0, more))
         near = (turn[0][:ATTENTION_BLOCK], turn[1][:ATTENTION_BLOCK])
-        found: Tensor = self(padded.reshape(-1, ATTENTION_BLOCK, width), counted.reshape(-1, ATTENTION_BLOCK), near)
-        return found.reshape(sequences, length + more, width)[:, :length]
+        blocks: Tensor = self(padded.reshape(-1, ATTENTION_BLOCK, width), counted.reshape(-1, ATTENTION_BLOCK), near)
+        return blocks.reshape(sequences, length + more, width)[:, :length]
 
     def _attention(self, states: Tensor, real: Tensor, turn: Rotation) -> Tensor:
         parts = self.attend(states).unflatten(-1, (3, self.heads, -1))

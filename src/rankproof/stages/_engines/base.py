@@ -31,9 +31,9 @@ from rankproof._llm.embedding import load_encoder
 from rankproof._registry import Option
 from rankproof.errors import InputError, RankproofError
 from rankproof.models._api.embedding import EmbeddingApi
-from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._base import EncoderModel
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import Depth, check_settings
 from rankproof.stages._text_vectors import EncodedQueries, add_prompt, text_vectors
 
@@ -144,7 +144,7 @@ class QueryEncoder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EngineStage:
+class EngineStage(Stage):
     """A stage that asks a search engine outside rankproof; a kind of engine implements `connect` and nothing else.
 
     Rankings follow the order of the reply. Settings that do not change a reply are not part of the identity.
@@ -167,10 +167,6 @@ class EngineStage:
     @abstractmethod
     def connect(self, context: BuildContext) -> EngineConnection:
         """Opens the connection, before the first query without a recorded reply; EngineError if the server cannot be reached."""
-
-    def inputs(self) -> tuple[Stage, ...]:
-        """None: it has its own index."""
-        return ()
 
     def about(self) -> tuple[str, ...]:
         """Notes on the engine itself, whatever it replies."""
@@ -316,7 +312,7 @@ def checked_reply(reply: EngineReply, size: int, corpus: Corpus) -> EngineReply:
     )
 
 
-class EngineSearcher:
+class EngineSearcher(Searcher):
     """The rankings of an engine, in the order of its replies; a failed query has an empty ranking."""
 
     def __init__(self, stage: EngineStage, client: EngineClient) -> None:
@@ -339,10 +335,6 @@ class EngineSearcher:
         timer.milliseconds["search"] += server_ms
         timer.milliseconds["network"] += reply.seconds * 1000 - server_ms
         return list(reply.docs), np.arange(self._stage.depth, self._stage.depth - len(reply.docs), -1, dtype=np.float64)
-
-    def cost(self) -> Cost:
-        """No cost: the engine has its own index."""
-        return Cost()
 
     def facts(self) -> Mapping[str, Any]:
         """The settings that do not change a reply."""

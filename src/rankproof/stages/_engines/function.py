@@ -58,16 +58,16 @@ class Function(EngineStage):
     @property
     def search(self) -> SearchFunction:
         """The function."""
-        found: SearchFunction = vars(self)["_search"]
-        return found
+        function: SearchFunction = vars(self)["_search"]
+        return function
 
     def revision(self) -> str:
         """The name and a digest of the code."""
         if "_revision" not in vars(self):
             digest = _code_digest(self.search, ignore_values=bool(self.version))
             object.__setattr__(self, "_revision", f"{_name(self.search)} {digest}")
-        found: str = vars(self)["_revision"]
-        return found
+        revision: str = vars(self)["_revision"]
+        return revision
 
     def about(self) -> tuple[str, ...]:
         """A note if replies cannot be found again by another run."""
@@ -90,22 +90,24 @@ class Function(EngineStage):
 
 def _loaded(function: Any) -> SearchFunction:
     """The function, imported if it is given as `module:name`."""
-    found = function
+    loaded = function
     if isinstance(function, str):
         module, mark, name = function.partition(":")
         if not module or not mark or not name:
             raise UsageError(f"function is {for_message(repr(function))}", fix='write module:name, such as "shop.search:search"')
-        found = import_object(function)
-        if found is None:
+        loaded = import_object(function)
+        if loaded is None:
             raise UsageError(f"{for_message(function)}: {for_message(module)} has no {for_message(name)}", fix="correct the name")
-    if not callable(found) or isinstance(found, type):
-        what = f"function is {type_phrase(found)}" if not isinstance(found, type) else f"function is the class {found.__name__}"
+    if not callable(loaded) or isinstance(loaded, type):
+        what = (
+            f"function is {type_phrase(loaded)}" if not isinstance(loaded, type) else f"function is the class {loaded.__name__}"
+        )
         raise UsageError(what, fix=f"pass a function of the query text; let it {_RETURN}")
     try:
-        hash(found)
+        hash(loaded)
     except TypeError:
-        raise UsageError(f"function is {type_phrase(found)} without a hash", fix="pass one of its methods") from None
-    return found  # type: ignore[no-any-return]
+        raise UsageError(f"function is {type_phrase(loaded)} without a hash", fix="pass one of its methods") from None
+    return loaded  # type: ignore[no-any-return]
 
 
 def _name(function: SearchFunction) -> str:
@@ -134,10 +136,10 @@ class FunctionEngine:
     def ask(self, query: Query, size: int) -> EngineReply:
         """The documents that the function returns; any exception of it is a failed request."""
         try:
-            found = self._function(query if self._takes_query else query.text, **({"size": size} if self._takes_size else {}))
-            if inspect.isawaitable(found):
-                found = self._awaited(found)
-            return _reply(found)
+            returned = self._function(query if self._takes_query else query.text, **({"size": size} if self._takes_size else {}))
+            if inspect.isawaitable(returned):
+                returned = self._awaited(returned)
+            return _reply(returned)
         except EngineError:
             raise
         except (Exception, SystemExit, GeneratorExit) as error:
@@ -166,12 +168,12 @@ class FunctionEngine:
 
         try:
             # A function that blocks the loop also blocks the timeout of the loop.
-            found = asyncio.run_coroutine_threadsafe(wait(), self._running_loop()).result(_BLOCKED_FACTOR * self._timeout)
+            returned = asyncio.run_coroutine_threadsafe(wait(), self._running_loop()).result(_BLOCKED_FACTOR * self._timeout)
         except TimeoutError:
-            found = EngineError(f"no reply within {self._timeout:g} s", retryable=True)
-        if isinstance(found, EngineError):
-            raise found
-        return found
+            returned = EngineError(f"no reply within {self._timeout:g} s", retryable=True)
+        if isinstance(returned, EngineError):
+            raise returned
+        return returned
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         """The loop, in a thread of its own, so that it also works where another loop runs, as in a notebook."""
@@ -213,17 +215,17 @@ def _failure(error: BaseException) -> EngineError:
     return EngineError(f"{type(error).__name__}{f': {text}' if text else ''}", retryable=True)
 
 
-def _reply(found: Any) -> EngineReply:
-    if isinstance(found, Mapping):
-        if any(math.isnan(_number(score)) for score in found.values()):
+def _reply(returned: Any) -> EngineReply:
+    if isinstance(returned, Mapping):
+        if any(math.isnan(_number(score)) for score in returned.values()):
             raise EngineError(f"it returned NaN as a score, so its documents have no order; {_RETURN}")
-        rows = sorted(((doc, _number(score)) for doc, score in found.items()), key=lambda row: -row[1])
+        rows = sorted(((doc, _number(score)) for doc, score in returned.items()), key=lambda row: -row[1])
         return EngineReply(tuple(_id(doc) for doc, _ in rows), tuple(score for _, score in rows))
-    if isinstance(found, str | bytes) or not isinstance(found, Iterable):
-        raise EngineError(f"it returned {type_phrase(found)}; {_RETURN}")
-    if isinstance(found, set | frozenset):
-        raise EngineError(f"it returned {type_phrase(found)}, which has no order; return a list, best first")
-    items = list(islice(found, _MOST_DOCUMENTS + 1))
+    if isinstance(returned, str | bytes) or not isinstance(returned, Iterable):
+        raise EngineError(f"it returned {type_phrase(returned)}; {_RETURN}")
+    if isinstance(returned, set | frozenset):
+        raise EngineError(f"it returned {type_phrase(returned)}, which has no order; return a list, best first")
+    items = list(islice(returned, _MOST_DOCUMENTS + 1))
     if len(items) > _MOST_DOCUMENTS:
         raise EngineError(
             f"it returned more than {_MOST_DOCUMENTS:,} documents; add a parameter size and return at most that many"

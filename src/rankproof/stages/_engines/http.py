@@ -42,8 +42,7 @@ from rankproof.stages._engines.reply import (
     server_milliseconds,
     value_at,
 )
-from rankproof.stages._engines.request import ESCAPES, TABLES, Exchange
-from rankproof.stages._engines.templates import read_environment
+from rankproof.stages._engines.request import ESCAPES, TABLES, Exchange, read_environment
 from rankproof.stages._fields import QueryPrompt
 
 
@@ -94,8 +93,8 @@ class Http(EngineStage):
     @property
     def exchange(self) -> Exchange:
         """The request and the paths of the reply, with the preset's."""
-        found: Exchange = vars(self)["_exchange"]
-        return found
+        exchange: Exchange = vars(self)["_exchange"]
+        return exchange
 
     def revision(self) -> str:
         """A digest of the request with the preset's parts, and of the addresses that come from the environment."""
@@ -114,16 +113,16 @@ def checked_table(name: str, value: Any) -> dict[str, Any]:
     """A copy of a table of text, numbers, booleans, lists and tables; anything else is an error."""
     if not isinstance(value, Mapping):
         raise UsageError(f"{name} is {type_phrase(value)}", fix=f'give a table, such as {name} = {{key = "value"}}')
-    return {key: _checked_json(name, key, one) for key, one in value.items()}
+    return {key: _checked_json(name, key, inner) for key, inner in value.items()}
 
 
 def _checked_json(name: str, key: Any, value: Any) -> Any:
     if not isinstance(key, str):
         raise UsageError(f"{name} has the key {for_message(repr(key))}", fix="use text for keys")
     if isinstance(value, Mapping):
-        return {inner: _checked_json(name, inner, one) for inner, one in value.items()}
+        return {inner: _checked_json(name, inner, part) for inner, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_checked_json(name, key, one) for one in value]
+        return [_checked_json(name, key, part) for part in value]
     if not isinstance(value, str | int | float):
         fix = "use text, numbers, booleans, lists and tables"
         raise UsageError(f"{name} has {type_phrase(value)} at {for_message(key)}", fix=fix)
@@ -168,15 +167,15 @@ class HttpEngine:
         url, body = self._request(text, size, [float(f"{value:.{_DIGITS}g}") for value in encoded.vector])
         limit = DEADLINE_FACTOR * self._stage.timeout
         try:
-            found = self._calls.within(limit, lambda: self._try(url, body, size))
+            reply = self._calls.within(limit, lambda: self._try(url, body, size))
         except TimeoutError:
-            found = self._error(f"no complete response within {limit:g} s", retryable=True)
+            reply = self._error(f"no complete response within {limit:g} s", retryable=True)
         except CallsStoppedError:
-            found = self._error("the request was cancelled")
+            reply = self._error("the request was cancelled")
         # Raised outside of the handler and without a traceback, so that no frame with headers or bodies can be reached.
-        if isinstance(found, EngineError):
-            raise found
-        return encoded.added_to(replace(found, notes=(*encoded.notes, *found.notes)))
+        if isinstance(reply, EngineError):
+            raise reply
+        return encoded.added_to(replace(reply, notes=(*encoded.notes, *reply.notes)))
 
     def close(self) -> None:
         """Stops all calls; connections close after their last request."""
@@ -217,10 +216,10 @@ class HttpEngine:
         check_expected(document, self._exchange.paths.expect)
         hits = read_hits(document, self._exchange.paths)
         server_ms = self._server_ms(document, response)
-        found: dict[str, Any] = {"total": hits.total, "server_time": server_ms}
+        parts: dict[str, Any] = {"total": hits.total, "server_time": server_ms}
         if hits.docs:
-            found |= {"scores": hits.scores, "texts": hits.texts or None}
-        missing = (name for name, value in found.items() if value is None and self._settings[name])
+            parts |= {"scores": hits.scores, "texts": hits.texts or None}
+        missing = (name for name, value in parts.items() if value is None and self._settings[name])
         notes = (
             *_short_reply_notes(hits, size),
             *(f"the reply has no {name} at {self._settings[name]}" for name in missing),

@@ -38,14 +38,14 @@ class Statement:
 
     def values(self, query: str, size: int, vector: Sequence[float]) -> list[str]:
         """The parameters as text, whose types PostgreSQL infers."""
-        given = {"query": query, "size": str(size), "vector": f"[{','.join(map(repr, vector))}]"}
-        return [given[name] for name in self.names]
+        texts = {"query": query, "size": str(size), "vector": f"[{','.join(map(repr, vector))}]"}
+        return [texts[name] for name in self.names]
 
 
 def parse_statement(sql: str) -> Statement:
     """The statement; it is an error if it is not a SELECT, has other parameters, or does not use the query."""
-    found = _FIRST_WORD.match(sql)
-    word = found["word"] if found else ""
+    start = _FIRST_WORD.match(sql)
+    word = start["word"] if start else ""
     if word.lower() not in ("select", "with"):
         raise UsageError(f"sql begins with {for_message(word or sql.strip()) or 'nothing'}", fix="write a SELECT")
     if "\0" in sql:
@@ -240,8 +240,8 @@ def _unpadded_loader() -> type[psycopg.types.string.TextLoader]:
 
     class UnpaddedLoader(TextLoader):
         def load(self, data: Any) -> str | bytes:
-            found = super().load(data)
-            return found.rstrip(" ") if isinstance(found, str) else found
+            text = super().load(data)
+            return text.rstrip(" ") if isinstance(text, str) else text
 
     return UnpaddedLoader
 

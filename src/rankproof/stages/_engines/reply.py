@@ -30,13 +30,13 @@ def parse_path(setting: str, text: str) -> Path:
     steps: list[Step] = []
     at = 0
     while at < len(text):
-        found = _STEP.match(text, at)
-        is_name = found is not None and not found[0].startswith("[")
-        if found is None or (is_name and (at == 0) == found[0].startswith(".")):
+        step = _STEP.match(text, at)
+        is_name = step is not None and not step[0].startswith("[")
+        if step is None or (is_name and (at == 0) == step[0].startswith(".")):
             break
-        quoted, plain, index, rows = found.groups()
+        quoted, plain, index, rows = step.groups()
         steps.append(int(index) if index else rows or quoted or plain)
-        at = found.end()
+        at = step.end()
     if at < len(text) or not steps:
         fix = 'write names joined by dots, [] for each item and [0] for one: "hits.hits[]._id"'
         raise UsageError(f"{setting} is {for_message(text)}, which is not a path into JSON", fix=fix)
@@ -63,13 +63,13 @@ def parse_value(setting: str, text: str) -> Path:
 
 def value_at(document: Any, path: Path) -> Any:
     """The value at a path without [], or a marker for a missing one."""
-    found = document
+    value = document
     for step in path:
         if isinstance(step, int):
-            found = found[step] if isinstance(found, list) and step < len(found) else _MISSING
+            value = value[step] if isinstance(value, list) and step < len(value) else _MISSING
         else:
-            found = found.get(step, _MISSING) if isinstance(found, dict) else _MISSING
-    return found
+            value = value.get(step, _MISSING) if isinstance(value, dict) else _MISSING
+    return value
 
 
 def column_at(document: Any, path: Path) -> list[Any] | None:
@@ -110,8 +110,8 @@ _REASONS = tuple(
 
 def reason_of(document: Any) -> str:
     """The server's reason for an error, "" if it has none."""
-    found = (value_at(document, path) for path in _REASONS)
-    text = next((value for value in found if isinstance(value, str) and value.strip()), "")
+    reasons = (value_at(document, path) for path in _REASONS)
+    text = next((value for value in reasons if isinstance(value, str) and value.strip()), "")
     return replace_surrogates(" ".join(text.split()))
 
 
@@ -140,16 +140,16 @@ class ReplyHits:
 def check_expected(document: Any, expect: Mapping[Path, Any]) -> None:
     """Raises an error for a reply whose status is a success and whose content says otherwise."""
     for path, wanted in expect.items():
-        found = value_at(document, path)
-        if found is _MISSING or found is None or wanted == ANY or (wanted != ABSENT and _equal(found, wanted)):
+        value = value_at(document, path)
+        if value is _MISSING or value is None or wanted == ANY or (wanted != ABSENT and _equal(value, wanted)):
             continue
-        what = f"the reply has {path_text(path)}" + ("" if wanted == ABSENT else f" = {json.dumps(found)}")
+        what = f"the reply has {path_text(path)}" + ("" if wanted == ABSENT else f" = {json.dumps(value)}")
         reason = reason_of(document)
         raise ReplyError(f"{what}: {reason}" if reason else what)
 
 
-def _equal(found: Any, wanted: Any) -> bool:
-    return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
+def _equal(value: Any, wanted: Any) -> bool:
+    return value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
 
 
 def read_hits(document: Any, paths: ReplyPaths) -> ReplyHits:
@@ -182,17 +182,17 @@ def _id(value: Any, number: int, path: Path) -> str:
 
 
 def _column(document: Any, path: Path | None, count: int) -> list[Any] | None:
-    found = column_at(document, path) if path else None
-    return found if found is not None and len(found) == count else None
+    values = column_at(document, path) if path else None
+    return values if values is not None and len(values) == count else None
 
 
 def _scores(values: Sequence[Any] | None) -> tuple[float, ...] | None:
     """The scores, None if one is missing; Weaviate writes numbers as text."""
     try:
-        found = tuple(float(value) for value in values or () if not isinstance(value, bool))
+        scores = tuple(float(value) for value in values or () if not isinstance(value, bool))
     except (TypeError, ValueError, OverflowError):
         return None
-    return found if values is not None and len(found) == len(values) and all(map(math.isfinite, found)) else None
+    return scores if values is not None and len(scores) == len(values) and all(map(math.isfinite, scores)) else None
 
 
 def _count(value: Any) -> int | None:
@@ -219,7 +219,7 @@ MILLISECONDS: Mapping[str, float] = {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6
 def server_milliseconds(value: Any, unit: str) -> float | None:
     """The server's own time, None if the reply has no such number."""
     try:
-        found = float(value) * MILLISECONDS[unit]
+        milliseconds = float(value) * MILLISECONDS[unit]
     except (TypeError, ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) and found >= 0 and not isinstance(value, bool) else None
+    return milliseconds if math.isfinite(milliseconds) and milliseconds >= 0 and not isinstance(value, bool) else None

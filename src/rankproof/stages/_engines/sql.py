@@ -22,26 +22,26 @@ from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext
 from rankproof.stages._engines.base import EncodedQuery, EngineError, EngineReply, EngineStage, QueryEncoder, is_sorted
 from rankproof.stages._engines.postgres import ReadOnlyConnection, Rows, parse_statement
-from rankproof.stages._engines.templates import VARIABLE, read_environment, variables
+from rankproof.stages._engines.request import VARIABLE, read_environment, variables
 from rankproof.stages._fields import QueryPrompt
 from rankproof.stores._base import address_digest, mask_secrets
 from rankproof.stores._pgvector import MAX_EF_SEARCH
 
 
-def make_reply(found: Rows) -> EngineReply:
+def make_reply(rows: Rows) -> EngineReply:
     """The reply of the rows: the columns id, score and text by name; without a column id, the first one."""
     for name in ("id", "score", "text"):
-        if found.columns.count(name) > 1:
+        if rows.columns.count(name) > 1:
             raise UsageError(f"the SELECT has two columns called {name}", fix="rename one of them with AS")
-    if not found.columns:
+    if not rows.columns:
         raise UsageError("the SELECT has no column", fix="select the id of the document")
-    columns = dict(zip(found.columns, zip(*found.rows, strict=True), strict=True)) if found.rows else {}
-    key = "id" if "id" in found.columns else found.columns[0]
+    columns = dict(zip(rows.columns, zip(*rows.rows, strict=True), strict=True)) if rows.rows else {}
+    key = "id" if "id" in rows.columns else rows.columns[0]
     docs = tuple(_document_id(value, key, at) for at, value in enumerate(columns.get(key, ()), start=1))
     scores = _scores(columns["score"]) if "score" in columns else None
     texts = {doc: text for doc, text in zip(docs, columns.get("text", ()), strict=False) if isinstance(text, str)}
     notes = ("the rows are not in the order of their scores: add ORDER BY",) if scores and not is_sorted(scores) else ()
-    return EngineReply(docs, scores, texts, found.seconds, notes=(*notes, *((MASKED_NOTE,) if found.is_masked else ())))
+    return EngineReply(docs, scores, texts, rows.seconds, notes=(*notes, *((MASKED_NOTE,) if rows.is_masked else ())))
 
 
 def _document_id(value: Any, column: str, row: int) -> str:
@@ -104,23 +104,23 @@ class SqlEngine:
                 with self._lock:
                     self._idle.append(connection)
 
-    def _index_limit_notes(self, connection: ReadOnlyConnection, values: Sequence[str], found: int, size: int) -> tuple[str, ...]:
+    def _index_limit_notes(self, connection: ReadOnlyConnection, values: Sequence[str], count: int, size: int) -> tuple[str, ...]:
         """A note if a vector index limits the rows."""
         limit = connection.vector_index_limit(self._statement, values)
         if limit is None:
             return ()
         setting, value = limit
         enough = f" to {min(size, MAX_EF_SEARCH)}" if setting == "hnsw.ef_search" else ""
-        return (f"{found} rows where {size} were requested: {setting} is {value}; raise it{enough} in settings",)
+        return (f"{count} rows where {size} were requested: {setting} is {value}; raise it{enough} in settings",)
 
 
 def filled_dsn(dsn: str) -> str:
     """The connection string with each ${VARIABLE} replaced by its value; a password or a whole part is quoted."""
     values = read_environment(sorted(variables(dsn)))
 
-    def value(found: re.Match[str]) -> str:
-        text = values[found[1]]
-        before, after = dsn[: found.start()], dsn[found.end() :]
+    def value(match: re.Match[str]) -> str:
+        text = values[match[1]]
+        before, after = dsn[: match.start()], dsn[match.end() :]
         if "://" in before:
             return quote(text, safe="") if before.endswith(":") and after.startswith("@") else text
         is_part = before.endswith("=") and (not after or after[0].isspace())
@@ -174,19 +174,19 @@ def _check_dsn(dsn: str) -> None:
         raise UsageError("dsn holds a password", fix=fix)
 
 
-def _checked_settings(given: Any, prefix: str = "") -> dict[str, str]:
+def _checked_settings(settings: Any, prefix: str = "") -> dict[str, str]:
     """The settings as texts by full name; TOML reads hnsw.ef_search as a table in a table."""
-    if not isinstance(given, Mapping):
-        raise UsageError(f"settings is {type_phrase(given)}", fix='write a table, such as {"hnsw.ef_search" = 200}')
-    found: dict[str, str] = {}
-    for name, value in given.items():
+    if not isinstance(settings, Mapping):
+        raise UsageError(f"settings is {type_phrase(settings)}", fix='write a table, such as {"hnsw.ef_search" = 200}')
+    texts: dict[str, str] = {}
+    for name, value in settings.items():
         if isinstance(value, Mapping):
-            found |= _checked_settings(value, f"{prefix}{name}.")
+            texts |= _checked_settings(value, f"{prefix}{name}.")
         else:
-            found[f"{prefix}{name}"] = _setting_text(f"{prefix}{name}", value)
-    if taken := {"statement_timeout", "lock_timeout"} & found.keys():
+            texts[f"{prefix}{name}"] = _setting_text(f"{prefix}{name}", value)
+    if taken := {"statement_timeout", "lock_timeout"} & texts.keys():
         raise UsageError(f"settings has {min(taken)}", fix="set timeout instead, in seconds")
-    return found
+    return texts
 
 
 def _setting_text(name: str, value: Any) -> str:

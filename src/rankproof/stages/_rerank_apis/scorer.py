@@ -15,21 +15,19 @@ from rankproof._llm.call_counts import CallCounter, CallTotals
 from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message
-from rankproof.models._api.errors import ModelRequestError
-from rankproof.models._api.settings import ApiModel, PaidModel
+from rankproof.models._api.settings import ApiModel, ModelRequestError, PaidModel
 from rankproof.models._chat.base import estimate_tokens, max_tokens_of
-from rankproof.stages._base import BuildContext, Cost
+from rankproof.stages._base import BuildContext, LoadedScorer
 from rankproof.stages._fields import DEFAULT_FIELDS, Fields, check_known_fields, passage_text
-from rankproof.stages._llm_base import scores_or_positions
 from rankproof.stages._rerank_apis.wire import (
     PLAIN,
     RerankClient,
     RerankConnection,
     RerankReply,
     RerankRequest,
-    RerankShape,
     estimate_pairs,
 )
+from rankproof.stages._scorers import scores_or_positions
 
 BaseURL = Annotated[str, Option("the address of the server")]
 BatchSize = Annotated[int, Option("the most documents of one request", least=1, most=10_000)]
@@ -57,14 +55,11 @@ class RerankAPI(ApiModel):
         bool | None,
         Option("true if scores depend on the other documents of the request (default: by the exact name of the model)"),
     ] = None
+    shape = PLAIN
+    """How the API writes requests and replies."""
     api: ClassVar[str] = ""
     reports_tokens: ClassVar[bool] = True
     bills_searches: ClassVar[bool] = False
-
-    @property
-    def shape(self) -> RerankShape:
-        """How the API writes requests and replies."""
-        return PLAIN
 
     @property
     def paid_model(self) -> PaidModel:
@@ -137,7 +132,7 @@ class RerankAPI(ApiModel):
         return sum(map(estimate_pairs, requests), Estimate())
 
 
-class LoadedRerankAPI:
+class LoadedRerankAPI(LoadedScorer):
     """Asks the API for the scores of documents of one corpus."""
 
     def __init__(self, api: RerankAPI, context: BuildContext) -> None:
@@ -166,18 +161,18 @@ class LoadedRerankAPI:
         texts = [passage_text(self._corpus[doc], api.fields) for doc in docs]
         sent = [at for at, text in enumerate(texts) if text.strip()] if query.text.strip() else []
         counter.count("long_documents", sum(self._is_long(query.text, texts[at]) for at in sent))
-        found = self._batched(query.text, [texts[at] for at in sent], counter)
-        values: list[float | None] = [min((score for score in found if score is not None), default=1.0) - 1.0] * len(docs)
-        for at, score in zip(sent, found, strict=True):
+        scores = self._batched(query.text, [texts[at] for at in sent], counter)
+        values: list[float | None] = [min((score for score in scores if score is not None), default=1.0) - 1.0] * len(docs)
+        for at, score in zip(sent, scores, strict=True):
             values[at] = score
         return scores_or_positions(values)
 
     def _batched(self, query: str, texts: Sequence[str], counter: CallCounter) -> list[float | None]:
         """One score for each text, None where a request failed."""
-        found: list[float | None] = []
+        scores: list[float | None] = []
         for part in self._api.batches(query, texts, self._size):
-            found += self._asked(RerankRequest(query, tuple(texts[part.start : part.stop])), counter)
-        return found
+            scores += self._asked(RerankRequest(query, tuple(texts[part.start : part.stop])), counter)
+        return scores
 
     def _asked(self, request: RerankRequest, counter: CallCounter) -> list[float | None]:
         """The scores of one request; one that is too large for the server is split."""
@@ -208,24 +203,20 @@ class LoadedRerankAPI:
     def _split(self, request: RerankRequest, counter: CallCounter) -> list[float | None]:
         """The scores of both halves; if both succeed, later requests are as small as they."""
         half = -(-len(request.texts) // 2)
-        found = [
+        scores = [
             score
             for texts in (request.texts[:half], request.texts[half:])
             for score in self._asked(replace(request, texts=texts), counter)
         ]
-        if None not in found:
+        if None not in scores:
             with self._lock:
                 self._size = min(self._size, half)
-        return found
+        return scores
 
     def _is_long(self, query: str, text: str) -> bool:
         """Whether the API probably cuts the document."""
         limit = self._api.max_tokens or self._api.read_tokens()
         return self._api.may_cut and 0 < limit < estimate_tokens(query) + estimate_tokens(text)
-
-    def cost(self) -> Cost:
-        """No cost: nothing is computed in advance."""
-        return Cost()
 
     def facts(self) -> Mapping[str, Any]:
         """The API, its address, the model with all settings, and the names of the model that the server reported."""
@@ -248,6 +239,3 @@ class LoadedRerankAPI:
             f"the last failed request: {self._last_failure}": bool(self._last_failure),
         }
         return [note for note, is_given in notes.items() if is_given]
-
-    def close(self) -> None:
-        """Does nothing: the session closes the connection."""

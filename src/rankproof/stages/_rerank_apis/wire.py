@@ -78,8 +78,8 @@ def parse_scores(shape: RerankShape, document: Any, count: int) -> ScoredDocumen
         raise ResponseFormatError(f"the reply has {pluralise(len(results), 'result')} for {pluralise(count, 'document')}")
     scores: dict[int, float] = {}
     for result in results:
-        found = object_of(result, "a result")
-        scores[_index(found.get("index"), count, scores)] = _score(found.get(shape.score), shape.score)
+        part = object_of(result, "a result")
+        scores[_index(part.get("index"), count, scores)] = _score(part.get(shape.score), shape.score)
     name = body.get("model")
     return ScoredDocuments(
         tuple(scores[at] for at in range(count)),
@@ -122,8 +122,8 @@ def _search_units(body: Mapping[str, Any]) -> int:
 
 
 def _part(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = body.get(name)
-    return found if isinstance(found, dict) else {}
+    part = body.get(name)
+    return part if isinstance(part, dict) else {}
 
 
 _TOKENS_PER_PAIR = 8
@@ -214,9 +214,9 @@ class RerankConnection:
         """The reply to one request, with the tokens and units that the server reports."""
         server, count = self._server, len(request.texts)
         content = request_content(server.shape, server.model, request.query, request.texts, server.parameters())
-        found = self._connection.post(server.shape.path, content, lambda document: parse_scores(server.shape, document, count))
-        read = found.value
-        return RerankReply(read.scores, found.seconds, read.tokens, read.units, read.model, masked=found.masked)
+        response = self._connection.post(server.shape.path, content, lambda document: parse_scores(server.shape, document, count))
+        read = response.value
+        return RerankReply(read.scores, response.seconds, read.tokens, read.units, read.model, masked=response.masked)
 
     def close(self) -> None:
         """Stops all calls; connections close after their last request."""
