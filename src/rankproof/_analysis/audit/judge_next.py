@@ -307,6 +307,7 @@ def grade_chances(unjudged_docs: UnjudgedDocuments, unjudged: UnjudgedPairs, mea
     agreed = {query: _mean_discounts(unjudged_docs, query, depth) for query in unjudged_docs.docs}
     judged = list(_judged(unjudged_docs, agreed, _grade_places(unjudged.grades, measure)))
     wanted = np.array([agreed[query].get(doc, 0.0) for query, doc in unjudged.pairs])
+    # Judgements that list only relevant documents say nothing about the chance of a document that is not.
     if not any(place == 0 for _, place in judged):
         judged += [(seen, 0) for seen in wanted.tolist()]
     seen = np.array([discount for discount, _ in judged], dtype=np.float64)

@@ -233,6 +233,7 @@ def tie_report(measure: Measure, hits: Hits, lists: dict[str, RankedList]) -> Ti
             continue
         value = gain_values(query_hits(hits, query)[1])
         groups = tie_groups(hits, query, lists[name])
+        # Most queries have no tie that matters, and orders are slow to compute.
         if not any(order_matters(group, value) for group in groups):
             continue
         ends = [extreme_order(hits, query, groups, value, best=last) for last in (False, True)]

@@ -321,11 +321,13 @@ def _leads(rows: list[_UnjudgedRow]) -> list[str]:
 def _lead(best: list[_UnjudgedRow], others: list[_UnjudgedRow]) -> str:
     names = " and ".join(for_message(row.system) for row in best)
     overlapping = _overlapping(best, others)
-    rivals = "the other system" if len(others) == 1 else f"{overlapping} of {len(others)} other systems"
+    others_named = "the other system" if len(others) == 1 else f"{overlapping} of {len(others)} other systems"
     if len(best) > 1:
-        return f"{names} tie at {best[0].value:.4f}" + (f", and their bounds overlap those of {rivals}" if overlapping else "")
+        return f"{names} tie at {best[0].value:.4f}" + (
+            f", and their bounds overlap those of {others_named}" if overlapping else ""
+        )
     if overlapping:
-        return f"{names} leads, but its bounds overlap those of {rivals}"
+        return f"{names} leads, but its bounds overlap those of {others_named}"
     return f"{names} leads for all possible grades of the unjudged documents"
 
 
