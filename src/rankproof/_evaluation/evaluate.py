@@ -222,7 +222,7 @@ def _measure_results(hits: Hits, measures: Mapping[str, Measure], options: Evalu
 
 
 def _check_judgements(judged: JudgedQueries, measures: Mapping[str, Measure]) -> None:
-    """Refuses measures of grades where the judgements are preferences."""
+    """Rejects measures of grades where the judgements are preferences."""
     if judged.preferences is None:
         return
     from rankproof.measures._preferences import MEASURES_OF_PREFERENCES

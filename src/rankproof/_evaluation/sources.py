@@ -171,7 +171,7 @@ def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
 
 
 def _format_of_grades(named: str | None) -> str | None:
-    """The format of a file of grades; trec_eval calls TREC text with judgement groups qrels_jg. Preferences are refused."""
+    """The format of a file of grades; trec_eval calls TREC text with judgement groups qrels_jg. Preferences are rejected."""
     if named in ("prefs", "qrels_prefs"):
         raise UsageError(f"{named} has preferences, which only rankproof eval reads", fix="pass judgements with grades")
     return {"qrels_jg": "trec", "qrels": "trec"}.get(named, named) if named else None

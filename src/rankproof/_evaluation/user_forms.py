@@ -97,7 +97,7 @@ class Coercion:
         return Run.from_rows(run_rows(numbered, name, ParseOptions()), name=name, source=name)
 
     def check_columns(self) -> None:
-        """Refuses a name of a column that no table has."""
+        """Rejects a name of a column that no table has."""
         for argument, name in self._columns.given().items():
             if name not in self._found:
                 present = f"found {names_for_message(list(self._found))}" if self._found else "there is no table"
@@ -158,7 +158,7 @@ def _name(run: RunLike) -> str:
 
 
 def _check_roles(names: Sequence[str], usual: Sequence[str], kind: Kind, source: str) -> None:
-    """Refuses a table without a column of a role, and names the argument that says which column it is."""
+    """Rejects a table without a column of a role, and names the argument that says which column it is."""
     has_value = any(column_of_role(role, usual) is not None for role in ("score", "grade", "rank"))
     value = "score" if kind == "run" else "grade"
     columns = {"query": column_of_role("query", usual), "doc": column_of_role("document", usual), value: has_value or None}
@@ -169,7 +169,7 @@ def _check_roles(names: Sequence[str], usual: Sequence[str], kind: Kind, source:
 
 
 def _check_one_system(frame: Any, names: Sequence[str], usual: Sequence[str], source: str) -> None:
-    """Refuses a frame of pandas with the rankings of several systems, and says how to split it."""
+    """Rejects a frame of pandas with the rankings of several systems, and says how to split it."""
     query, doc, tag = (column_of_role(role, usual) for role in ("query", "document", "tag"))
     if query is None or doc is None or tag is None or frame[names[tag]].nunique() < 2:
         return
@@ -206,7 +206,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _checked_grades(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """The judgements with sets of relevant documents as grades; lists are refused, as they could be rankings."""
+    """The judgements with sets of relevant documents as grades; lists are rejected, as they could be rankings."""
     for query, docs in qrels.items():
         if isinstance(docs, list | tuple):
             what = f"qrels has a list of documents for query {for_message(str(query))}"

@@ -16,11 +16,10 @@ from rankproof._data.run import Run
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.sources import align
 from rankproof._fusion.candidates import CandidateTable
-from rankproof._fusion.fuse import Fuser
+from rankproof._fusion.fuse import Fuser, checked_settings, checked_weights, method_for
 from rankproof._fusion.kernels import ranks_of
 from rankproof._fusion.method import METHODS, Fitted, FusionMethod, FusionSettings, Parameter, Training, own_name
 from rankproof._fusion.normalisations import NORMALISATIONS
-from rankproof._fusion.settings import checked_settings, checked_weights, method_for
 from rankproof._tune.parameters import WEIGHT_STEP, ValuesLike, named_axis, weights_axis
 from rankproof._tune.space import ParameterFamily, SearchAxis, Settings, Space
 from rankproof.errors import UsageError, for_message
@@ -107,7 +106,7 @@ def fusion_space(
         for norm in scales if "norm" in method.uses else scales[:1]:
             fixed = (("method", method.name), *((("norm", norm),) if "norm" in method.uses else ()))
             families.append(ParameterFamily(fixed, _axes(method, runs, vary, step)))
-    _refuse_unused(vary, families)
+    _reject_unused(vary, families)
     first = families[0]
     default = (*first.fixed, *((axis.name, axis.default) for axis in first.axes))
     return Space(default, tuple(families))
@@ -146,7 +145,7 @@ def _number_axis(parameter: Parameter, values: ValuesLike) -> SearchAxis:
     return named_axis(parameter.name, kind, values or parameter.values, kind(parameter.default or 0))
 
 
-def _refuse_unused(vary: Mapping[str, ValuesLike], families: Sequence[ParameterFamily]) -> None:
+def _reject_unused(vary: Mapping[str, ValuesLike], families: Sequence[ParameterFamily]) -> None:
     known = dict.fromkeys(axis.name for family in families for axis in family.axes)
     for name in vary:
         if name not in known:

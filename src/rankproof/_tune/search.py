@@ -196,7 +196,7 @@ def training_queries(queries: IntArray, numbers: IntArray, fold: int) -> IntArra
 
 
 def check_enough_queries(queries: int, folds: int) -> None:
-    """Refuses folds with fewer than two queries, and fewer than two folds."""
+    """Rejects folds with fewer than two queries, and fewer than two folds."""
     if folds < 2:
         raise UsageError(f"folds is {folds}", fix="choose at least 2")
     if queries < folds * _LEAST_IN_A_FOLD:
