@@ -202,6 +202,7 @@ def usual_measures(inputs: AnalysisInput) -> list[str]:
     """The measures of a comparison that names none: those that the experiment names, else the main ones."""
     evaluated = list(inputs.result.systems[0].measures)
     binary, graded = ({str(measure.with_rel(inputs.rel)) for measure in default_measures(grade)} for grade in (1, 2))
+    # Nobody chose the default measures, so the main ones among them suffice.
     if binary <= {*evaluated} <= graded | {inputs.decision_settings.primary}:
         return list(MAIN_MEASURES)
     return evaluated

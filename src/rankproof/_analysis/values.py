@@ -169,6 +169,7 @@ EMPTY_LIST = RankedList((), np.zeros(0), np.zeros(0))
 def ranked_lists(inputs: AnalysisInput, system: str, only: Collection[str] | None = None) -> dict[str, RankedList]:
     """The system's ranked lists by judged query, restricted to `only` if given."""
     if only is None:
+        # Several analyses of one input need all lists.
         if system not in inputs.ranked_lists_cache:
             inputs.ranked_lists_cache[system] = _ranked_lists(inputs, system, inputs.result.queries)
         return dict(inputs.ranked_lists_cache[system])
