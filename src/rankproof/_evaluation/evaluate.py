@@ -119,6 +119,7 @@ def evaluate(
 
 def evaluate_forms(qrels: QrelsLike, run: RunLike, measures: MeasuresLike, options: EvaluateOptions) -> Result:
     """The measures of one run or of several, with judgements and runs in any form."""
+    # A dataset brings the weights of its queries along.
     if options.weights is None and (dataset := as_dataset(qrels)) is not None:
         options = replace(options, weights=dataset.queries.weights)
     named = None if measures is None else parse_measures(measures)
@@ -144,6 +145,7 @@ def _evaluate(
     if not judged.queries:
         raise no_judged_query_error(judged.source, options.queries)
     chosen = default_measures(judged.highest) if named is None else named
+    # By name, so that P with rel=2 in the options and P(rel=2) are measured once.
     fitted = {str(measure): measure for measure in [measure.with_rel(options.rel) for measure in chosen]}
     rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
     _check_judgements(judged, fitted)

@@ -204,6 +204,7 @@ def _align_files(judged: JudgedQueries, paths: Sequence[str], name: str, options
     parts: list[Hits] = []
     for path in paths:
         hits = _align_file(judged, path, name, options)
+        # merge_hits needs parts without common queries.
         for at, other in enumerate(parts):
             both = np.flatnonzero(other.present & hits.present)
             if len(both):

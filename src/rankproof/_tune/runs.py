@@ -197,6 +197,7 @@ class JudgedCandidates:
         ranks, starts, sizes = ranks_of(scores, table.offsets, table.by_id, self.chosen, self.chosen_offsets)
         owners = list_numbers(np.diff(self.chosen_offsets))
         by_rank = np.lexsort((ranks, self._judged_index[owners])) if len(owners) else np.zeros(0, np.int64)
+        # Row -1, of a query that the table lacks, takes the 0 at the end.
         counts = np.append(np.diff(self.chosen_offsets), 0)[self.rows]
         return Hits(
             judged=self.judged,
