@@ -35,7 +35,7 @@ class Coercion:
     ) -> None:
         self._columns = columns or ColumnNames()
         self._grade_map, self._on_conflict = grade_map, on_conflict
-        self._found: dict[str, None] = {}
+        self._columns_of_tables: dict[str, None] = {}
 
     def qrels(self, qrels: QrelsLike) -> str | Qrels | Mapping[Any, Any] | Any:
         """The judgements as a path, Qrels, a dict of dicts, or a frame."""
@@ -98,9 +98,13 @@ class Coercion:
 
     def check_columns(self) -> None:
         """Rejects a name of a column that no table has."""
-        for argument, name in self._columns.given().items():
-            if name not in self._found:
-                present = f"found {names_for_message(list(self._found))}" if self._found else "there is no table"
+        for argument, name in self._columns.named_columns().items():
+            if name not in self._columns_of_tables:
+                present = (
+                    f"found {names_for_message(list(self._columns_of_tables))}"
+                    if self._columns_of_tables
+                    else "there is no table"
+                )
                 raise UsageError(
                     f"no column is called {for_message(name)} ({argument}=); {present}", fix="use the name of an existing column"
                 )
@@ -109,7 +113,7 @@ class Coercion:
         from rankproof._formats.frames import column_names, library_of, with_usual_names
 
         names = column_names(frame)
-        self._found.update(dict.fromkeys(names))
+        self._columns_of_tables.update(dict.fromkeys(names))
         usual = names_of_roles(names, self._columns, kind)
         _check_roles(names, list(usual.values()), kind, source)
         if kind == "run" and library_of(frame) == "pandas":
@@ -120,7 +124,7 @@ class Coercion:
         """Each row as a dict, its named columns with their usual names."""
         for row in rows:
             record = _record(row)
-            self._found.update(dict.fromkeys(record))
+            self._columns_of_tables.update(dict.fromkeys(record))
             usual = names_of_roles(list(record), self._columns, kind)
             yield {usual[name]: value for name, value in record.items() if name in usual}
 
