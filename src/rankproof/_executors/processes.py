@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import connection, get_context, parent_process
 from typing import TYPE_CHECKING, Any
 
-from rankproof._executors.base import ONE_CORE, Executor, Item, Progress, ProgressSum, Report, Resources, Result, SerialExecutor
+from rankproof._executors.base import Executor, Item, ProgressSum, Report, Resources, Result, SerialExecutor
 from rankproof.errors import ExternalError, RankproofError
 
 if TYPE_CHECKING:
@@ -43,24 +43,17 @@ class ProcessExecutor(Executor):
         """The number of processes."""
         return self._count
 
-    def map(
-        self,
-        task: Callable[[Item, Report], Result],
-        items: Sequence[Item],
-        *,
-        label: str,
-        total: int,
-        progress: Progress,
-        resources: Resources = ONE_CORE,
+    def _results(
+        self, task: Callable[[Item, Report], Result], items: Sequence[Item], shown: ProgressSum, resources: Resources
     ) -> Iterator[Result]:
         """The results in order; at an error or interrupt the workers are ended."""
         content = _pickled(task)
         if content is None or min(self._count, len(items)) < 2:
-            yield from SerialExecutor().map(task, items, label=label, total=total, progress=progress, resources=resources)
+            yield from SerialExecutor()._results(task, items, shown, resources)
             return
         try:
             self._start(min(self._count, len(items)))
-            yield from self._results(content, items, ProgressSum(label, total, progress))
+            yield from self._run(content, items, shown)
         except BaseException:
             self.close()
             raise
@@ -70,7 +63,7 @@ class ProcessExecutor(Executor):
             while len(self._workers) < count:
                 self._workers.append(_Worker())
 
-    def _results(self, task: bytes, items: Sequence[Any], shown: ProgressSum) -> Iterator[Any]:
+    def _run(self, task: bytes, items: Sequence[Any], shown: ProgressSum) -> Iterator[Any]:
         free, started, next_one = list(self._workers), 0, 0
         busy: dict[Any, _Worker] = {}
         done: dict[int, Any] = {}

@@ -354,14 +354,13 @@ def _has_native_merge() -> bool:
     return find_spec("rankproof._native.merge") is not None
 
 
-class NativeMerge:
+class NativeMerge(HitMerge):
     """Merges in C; ids are compared only where scores are equal, and only those of the best hits are decoded."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
 
     def merge(self, parts: list[_Hits], best: _Hits) -> None:
-        """Writes the best hits of all parts, as many as there is room for."""
         from rankproof._native import merge
 
         merge.merge_hits(self._id_columns(), list(parts), len(best.counts), best)
@@ -377,14 +376,13 @@ class NativeMerge:
         return [(partition.ids.offsets, partition.ids.data) for partition in self._corpus.partitions]
 
 
-class ReferenceMerge:
+class ReferenceMerge(HitMerge):
     """Merges in Python: the definition of what the C extension computes, and its replacement where it was not built."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
 
     def merge(self, parts: list[_Hits], best: _Hits) -> None:
-        """Writes the best hits of all parts, as many as there is room for."""
         for query, (places, scores) in enumerate(zip(best.places, best.scores, strict=True)):
             ranked = (zip(part.scores[query].tolist(), part.places[query].tolist(), strict=True) for part in parts)
             hits = [
@@ -395,7 +393,6 @@ class ReferenceMerge:
             scores[: len(kept)], places[: len(kept)] = [score for score, _ in kept], [place for _, place in kept]
 
     def ids(self, hits: _Hits) -> list[list[str]]:
-        """The ids of the hits of each query."""
         rows = zip(hits.places.tolist(), hits.counts.tolist(), strict=True)
         return [[decoded(self._id(place)) for place in places[:count]] for places, count in rows]
 
