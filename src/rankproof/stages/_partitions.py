@@ -215,7 +215,7 @@ class PreparedPartitions(Generic[StatisticsT, TotalsT]):
             yield statistics
             start = time.perf_counter()
 
-    def opened(self, open_one: Callable[[Partition, Path, TotalsT], IndexT]) -> list[IndexT]:
+    def open_all(self, open_one: Callable[[Partition, Path, TotalsT], IndexT]) -> list[IndexT]:
         """Each partition, opened by this function."""
         return [open_one(place.partition, place.folder, self.totals) for place in self._places]
 
@@ -289,7 +289,7 @@ class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[Statis
 
     @cached_property
     def _indexes(self) -> list[PartitionIndex[QueriesT]]:
-        return self.opened(self._retriever.open)
+        return self.open_all(self._retriever.open)
 
 
 class _Hits(NamedTuple):
