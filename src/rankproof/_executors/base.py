@@ -26,19 +26,6 @@ class Resources:
 ONE_CORE = Resources()
 
 
-class ProgressSum:
-    """Adds what all tasks of one call of `map` report, and shows it."""
-
-    def __init__(self, label: str, total: int, progress: Progress) -> None:
-        self._label, self._total, self._progress, self._done = label, total, progress, 0
-        progress(label, 0, total)
-
-    def add(self, more: int) -> None:
-        """Shows the sum, at most the total."""
-        self._done = min(self._done + more, self._total)
-        self._progress(self._label, self._done, self._total)
-
-
 class Executor(Protocol):
     """Runs tasks; results do not depend on the executor."""
 
@@ -62,12 +49,6 @@ class Executor(Protocol):
         `task` can be pickled: a module-level function, or a frozen dataclass with `__call__`. Progress is shown under the label,
         in what the tasks report, up to `total`.
         """
-        yield from self._results(task, items, ProgressSum(label, total, progress), resources)
-
-    def _results(
-        self, task: Callable[[Item, Report], Result], items: Sequence[Item], shown: ProgressSum, resources: Resources
-    ) -> Iterator[Result]:
-        """The results in order, as they are asked for."""
         ...
 
     def close(self) -> None:
@@ -81,6 +62,19 @@ class Executor(Protocol):
         self.close()
 
 
+class ProgressSum:
+    """Adds what all tasks of one call of `map` report, and shows it."""
+
+    def __init__(self, label: str, total: int, progress: Progress) -> None:
+        self._label, self._total, self._progress, self._done = label, total, progress, 0
+        progress(label, 0, total)
+
+    def add(self, more: int) -> None:
+        """Shows the sum, at most the total."""
+        self._done = min(self._done + more, self._total)
+        self._progress(self._label, self._done, self._total)
+
+
 @dataclass(frozen=True, slots=True)
 class SerialExecutor(Executor):
     """Runs one task after the other in this process."""
@@ -90,8 +84,17 @@ class SerialExecutor(Executor):
         """One."""
         return 1
 
-    def _results(
-        self, task: Callable[[Item, Report], Result], items: Sequence[Item], shown: ProgressSum, resources: Resources
+    def map(
+        self,
+        task: Callable[[Item, Report], Result],
+        items: Sequence[Item],
+        *,
+        label: str,
+        total: int,
+        progress: Progress,
+        resources: Resources = ONE_CORE,
     ) -> Iterator[Result]:
+        """The results in order; a task runs when its result is asked for."""
+        shown = ProgressSum(label, total, progress)
         for item in items:
             yield task(item, shown.add)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import connection, get_context, parent_process
 from typing import TYPE_CHECKING, Any
 
-from rankproof._executors.base import Executor, Item, ProgressSum, Report, Resources, Result, SerialExecutor
+from rankproof._executors.base import ONE_CORE, Executor, Item, Progress, ProgressSum, Report, Resources, Result, SerialExecutor
 from rankproof.errors import ExternalError, RankproofError
 
 if TYPE_CHECKING:
@@ -43,17 +43,24 @@ class ProcessExecutor(Executor):
         """The number of processes."""
         return self._count
 
-    def _results(
-        self, task: Callable[[Item, Report], Result], items: Sequence[Item], shown: ProgressSum, resources: Resources
+    def map(
+        self,
+        task: Callable[[Item, Report], Result],
+        items: Sequence[Item],
+        *,
+        label: str,
+        total: int,
+        progress: Progress,
+        resources: Resources = ONE_CORE,
     ) -> Iterator[Result]:
         """The results in order; at an error or interrupt the workers are ended."""
         content = _pickled(task)
         if content is None or min(self._count, len(items)) < 2:
-            yield from SerialExecutor()._results(task, items, shown, resources)
+            yield from SerialExecutor().map(task, items, label=label, total=total, progress=progress, resources=resources)
             return
         try:
             self._start(min(self._count, len(items)))
-            yield from self._run(content, items, shown)
+            yield from self._results(content, items, ProgressSum(label, total, progress))
         except BaseException:
             self.close()
             raise
@@ -63,7 +70,7 @@ class ProcessExecutor(Executor):
             while len(self._workers) < count:
                 self._workers.append(_Worker())
 
-    def _run(self, task: bytes, items: Sequence[Any], shown: ProgressSum) -> Iterator[Any]:
+    def _results(self, task: bytes, items: Sequence[Any], shown: ProgressSum) -> Iterator[Any]:
         free, started, next_one = list(self._workers), 0, 0
         busy: dict[Any, _Worker] = {}
         done: dict[int, Any] = {}
@@ -100,6 +107,7 @@ class _Worker:
     def __init__(self) -> None:
         self.pipe, theirs = connection.Pipe()
         self._task: bytes | None = None
+        # A forked process would copy the threads and locks of libraries in an unknown state.
         self._process: SpawnProcess = get_context("spawn").Process(target=_work, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
@@ -145,6 +153,7 @@ def _pickled(task: object) -> bytes | None:
         content = pickle.dumps(task)
     except (pickle.PicklingError, TypeError, AttributeError):
         return None
+    # Another process cannot import the classes of a script or notebook.
     return None if b"__main__" in content else content
 
 

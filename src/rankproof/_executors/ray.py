@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from rankproof._executors.base import ONE_CORE, Executor, Item, ProgressSum, Report, Resources, Result
+from rankproof._executors.base import ONE_CORE, Executor, Item, Progress, ProgressSum, Report, Resources, Result
 from rankproof._executors.processes import sendable
 from rankproof._executors.ray_cluster import RETRIES, Guard, Nodes, Outcome, Watch, connect, token_file
 from rankproof._io.journal import JournalInUseError
@@ -41,20 +41,27 @@ class RayExecutor(Executor):
         """The number of CPUs of the cluster."""
         return max(1, self._nodes.room(ONE_CORE))
 
-    def _results(
-        self, task: Callable[[Item, Report], Result], items: Sequence[Item], shown: ProgressSum, resources: Resources
+    def map(
+        self,
+        task: Callable[[Item, Report], Result],
+        items: Sequence[Item],
+        *,
+        label: str,
+        total: int,
+        progress: Progress,
+        resources: Resources = ONE_CORE,
     ) -> Iterator[Result]:
         """The results in order; at an error or interrupt the other tasks are cancelled."""
-        counts = _Counts(self._ray, self._counter, shown)
+        counts = _Counts(self._ray, self._counter, ProgressSum(label, total, progress))
         waiting: dict[Any, int] = {}
         try:
-            yield from self._run(task, items, resources, counts, waiting)
+            yield from self._results(task, items, resources, counts, waiting)
         finally:
             for reference in waiting:
                 with contextlib.suppress(Exception):
                     self._ray.cancel(reference, force=True)
 
-    def _run(
+    def _results(
         self,
         task: Callable[[Any, Report], Any],
         items: Sequence[Any],
@@ -71,6 +78,7 @@ class RayExecutor(Executor):
         done: dict[int, Any] = {}
         started = next_one = 0
         while next_one < len(items):
+            # Two for each worker, so that none waits for its next task.
             while started < len(items) and started - next_one < 2 * watch.room:
                 arguments = content, self._pickled(items[started]), (counts.number, started), self._counter
                 waiting[function.remote(guard, *arguments)] = started

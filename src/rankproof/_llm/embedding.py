@@ -31,6 +31,7 @@ _TOO_LONG = (400, 413, 422, 500)
 """Statuses of servers that reject a text because it is too long; llama.cpp has 500."""
 _TOO_MANY = 413
 _KEPT = 0.75
+"""The share of a text that is sent again when the server rejects it as too long, until one is accepted."""
 
 
 def estimate_texts(model: EmbeddingApi, texts: Sequence[str]) -> Estimate:

@@ -60,6 +60,7 @@ class LLMSession:
         self._uses: dict[ModelClient[Any, Any], str] = {}
         self._memo: dict[Hashable, Any] = {}
         self._closers = ExitStack()
+        # Reentrant, because making a client opens its cache.
         self._lock = threading.RLock()
         self.meter = SpendMeter(budget, is_persistent=caches is not None)
         self.repeat = 1

@@ -361,6 +361,7 @@ class BM25Searcher(Searcher):
         terms = sorted({term for query in queries for term in query})
         numbers = {term: number for number, term in enumerate(terms)}
         places = tuple(numbers[term] for query in queries for term in query)
+        # In float32, as in bm25s.
         idfs = tuple(float(np.float32(idf(frequency, self.totals.documents))) for frequency in self.frequencies(terms))
         bounds = (0, *accumulate(map(len, queries)))
         return TermQueries(tuple(terms), idfs, places, bounds)

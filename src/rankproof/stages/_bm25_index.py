@@ -20,6 +20,7 @@ from rankproof._data.arrays import FloatArray, IntArray
 from rankproof.stages._analyzer import Analyzer
 
 Kernel = Literal["native", "plain"]
+# A posting of 32 bits has 16 for the row in its block, and 16 for the pair.
 ROWS_PER_BLOCK = PAIRS_PER_BLOCK = 65_536
 _ROWS_PER_CALL = 4_096
 _ROW_MASK = 0xFFFF

@@ -109,6 +109,7 @@ class DenseSearcher(Searcher):
         self._cost = Cost(seconds=seconds, bytes=own, shared={vectors.key: (vectors.seconds, shared)})
         self._recall = None if stage.store.exact or store is None else AnnRecall(vectors, stage.depth)
         self._cut, self._asked = 0, 0
+        # A store need not be safe for several threads.
         self._searching = threading.Lock()
         self.batch_invariant = stage.store.exact and getattr(vectors.encoder, "batch_invariant", False)
 

@@ -38,6 +38,7 @@ _PREPARED, _HITS = "prepared.arrays", "hits.arrays"
 _MERGED_HITS = 1 << 21
 """The hits of partitions are merged as soon as there are more than this number."""
 _ROW_BITS = 32
+"""A place of a document is the number of its partition above these bits, and its row below."""
 _SHARED_ID_RATIO = 4
 """Ids are decoded once and shared by the queries if there is at least one hit for so many documents."""
 
@@ -104,6 +105,7 @@ class _Prepare(Generic[StatisticsT]):
         start, kept = time.perf_counter(), place.folder / _PREPARED
         statistics = self.retriever.prepare(place.partition, place.folder, report)
         place.partition.release()
+        # Written once: a cached partition reports the time of its first preparation.
         if not kept.exists():
             write_arrays(kept, {}, {"seconds": time.perf_counter() - start})
         return statistics, open_arrays(kept).facts["seconds"]
@@ -267,6 +269,7 @@ class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[Statis
         folder = context.block_cache.hits_folder(key)
         places = [_Place(place.partition, place.folder, folder / f"{place.partition.number}.{_HITS}") for place in self._places]
         saved = [open_arrays(place.hits).facts["seconds"] for place in places if place.hits and place.hits.exists()]
+        # The workers searched partitions side by side, so the saved time is shared among them.
         context.block_cache.add_saved_seconds(sum(saved) / min(context.executor.workers, len(places)))
         files = context.executor.map(
             _Search(self._retriever, self.totals, queries, k),

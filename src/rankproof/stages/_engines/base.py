@@ -286,6 +286,7 @@ def checked_reply(reply: EngineReply, size: int, corpus: Corpus) -> EngineReply:
         ids = [checked_id(doc, "document") for doc in reply.docs]
     except InputError as error:
         raise EngineError(f"the reply has an invalid document id: {error.what}") from None
+    # Reversed, so that the first place of a repeated document counts.
     rows = list({doc: at for at, doc in reversed(list(enumerate(ids)))}.values())
     rows.sort()
     notes = list(reply.notes)
@@ -334,6 +335,7 @@ class EngineSearcher(Searcher):
         timer.milliseconds["embed"] += reply.embed_seconds * 1000
         timer.milliseconds["search"] += server_ms
         timer.milliseconds["network"] += reply.seconds * 1000 - server_ms
+        # The engine's own scores may be distances, or missing.
         return list(reply.docs), np.arange(self._stage.depth, self._stage.depth - len(reply.docs), -1, dtype=np.float64)
 
     def facts(self) -> Mapping[str, Any]:

@@ -162,6 +162,7 @@ class LoadedRerankAPI(LoadedScorer):
         sent = [at for at, text in enumerate(texts) if text.strip()] if query.text.strip() else []
         counter.count("long_documents", sum(self._is_long(query.text, texts[at]) for at in sent))
         scores = self._batched(query.text, [texts[at] for at in sent], counter)
+        # Documents that are not sent rank below all others.
         values: list[float | None] = [min((score for score in scores if score is not None), default=1.0) - 1.0] * len(docs)
         for at, score in zip(sent, scores, strict=True):
             values[at] = score
