@@ -63,7 +63,7 @@ def sample_counts() -> str:
         "relevant documents per query": f"{min(useful)} to {max(useful)}, {mean(useful):.1f} on average; "
         f"{all_exact} at least one of grade 3",
     }
-    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+    return "| what | count |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
 
 
 def _counted(values: Iterable[object], names: Sequence[str] = ()) -> str:
