@@ -98,7 +98,7 @@ class Coercion:
 
     def check_columns(self) -> None:
         """Refuses a name of a column that no table has."""
-        for argument, name in self._columns.given().items():
+        for argument, name in self._columns.named_columns().items():
             if name not in self._found:
                 present = f"found {names_for_message(list(self._found))}" if self._found else "there is no table"
                 raise UsageError(

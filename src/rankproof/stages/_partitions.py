@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rankproof._data import format_versions
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._data.corpus import Corpus, Partition, decoded
+from rankproof._data.corpus import Corpus, Partition, text_of_utf8
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._executors.base import ONE_CORE, Report, Resources
@@ -397,7 +397,7 @@ class ReferenceMerge(HitMerge):
 
     def ids(self, hits: _Hits) -> list[list[str]]:
         rows = zip(hits.places.tolist(), hits.counts.tolist(), strict=True)
-        return [[decoded(self._id(place)) for place in places[:count]] for places, count in rows]
+        return [[text_of_utf8(self._id(place)) for place in places[:count]] for places, count in rows]
 
     def _id(self, place: int) -> bytes:
         partition: Partition = self._corpus.partitions[place >> _ROW_BITS]
