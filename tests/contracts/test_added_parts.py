@@ -470,7 +470,7 @@ class Lines:
 
     def read(self, source, options):
         builder = DatasetBuilder(source, options)
-        return builder.built(self.judgements(source, options, builder), "zz-lines")
+        return builder.imported(self.judgements(source, options, builder), "zz-lines")
 
     def judgements(self, source, options, builder):
         with open(source.file) as lines:

@@ -37,7 +37,7 @@ from rankproof._experiment.runner import StageRunner
 from rankproof._formats.documents import read_corpus_files
 from rankproof._importers.base import ImportOptions
 from rankproof._importers.registry import import_source
-from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof._io.array_files import open_arrays, write_arrays
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.files import write_blocks
 from rankproof._io.open import open_source, raw_lines, read_all_bytes
@@ -294,7 +294,7 @@ LAWS: dict[str, tuple[int, Compute]] = {
     "_io.streams:_OUTPUT_BYTES": (16, unpacked),
     "_io.open:_PIPE_BYTES": (16, piped),
     "_io.files:_BUFFER_BYTES": (16, written),
-    "_io.array_file:_CHUNK_BYTES": (16, stored_arrays),
+    "_io.array_files:_CHUNK_BYTES": (16, stored_arrays),
     "_data.arrays:_BLOCK_IDS": (4, packed_ids),
     "_data.arrays:merged_entries.at_once": (8, merged),
     "_data.partition_builder:_SINGLE_DOCUMENTS": (4, both),
@@ -309,7 +309,7 @@ LAWS: dict[str, tuple[int, Compute]] = {
     "_align.native:_LOOKAHEAD_BYTES": (64, sliced),
     "_align.hits:QUERIES_PER_BLOCK": (4, measured),
     "measures._continuation:_QUERIES_AT_ONCE": (4, measured),
-    "_evaluation.unjudged:_BATCH": (4, measured),
+    "_evaluation.value_ranges:_BATCH": (4, measured),
     "_analysis.audit.unjudged:_BATCH_SIZE": (3, audited),
     "_statistics.permutation:_FLIP_CELLS": (80, flipped),
     "_statistics.permutation:_LABEL_CELLS": (96, labelled),
@@ -382,7 +382,7 @@ NO_BLOCKS = {
     "_statistics.deterministic:_VARIATES": "random numbers that are drawn at once: others give other numbers",
     **dict.fromkeys(
         (
-            *("_data.claims:_CACHED_TEXTS", "_data.wording.remarks:_CACHED_TEXTS", "_evaluation.overlap_judge:_CACHED_SOURCES"),
+            *("_data.claims:_CACHED_TEXTS", "_data.wording.remarks:_CACHED_TEXTS", "_evaluation.claim_judges:_CACHED_SOURCES"),
             *("measures._claims:_CACHED_PAIRS", "measures._overlap:_CACHED_TEXTS"),
         ),
         "the size of a cache of pure functions",
@@ -427,7 +427,7 @@ NO_BLOCKS = {
             *("stages._rerank_apis.scorer:_BYTES_PER_TOKEN", "stages._rerank_apis.wire:_TOKENS_PER_PAIR"),
             *("stages._rerank_apis.wire:_DOCUMENTS_PER_UNIT", "stages._rerank_apis.wire:_TOKENS_PER_CHUNK"),
             *(
-                "_evaluation.unjudged:_MAX_CELLS",
+                "_evaluation.value_ranges:_MAX_CELLS",
                 "_judge.claims.prompts:_TOKENS_PER_CLAIM",
                 "stages._llm_scorers:_TOKENS_PER_PASSAGE",
             ),

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import rankproof as rp
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._evaluation.inputs import prepare_judgements
 from rankproof._evaluation.options import EvaluateOptions, make_evaluate_options
+from rankproof._evaluation.sources import prepare_judgements
 from rankproof._fusion.fuse import fit_fusion, fuse
 from rankproof._fusion.method import METHODS
 from rankproof._tune.runs import FusionObjective, fusion_space
@@ -52,7 +52,7 @@ def test_the_values_of_a_trial_are_those_of_the_fused_run(
     qrels: dict[str, Any], tables: list[dict[str, Any]], measure: str, how: dict[str, Any]
 ) -> None:
     judged, runs = Qrels.from_dict(qrels), [Run.from_dict(table) for table in tables]
-    trials = objective(judged, runs, measure, make_evaluate_options(**how))
+    trials = objective(judged, runs, measure, make_evaluate_options(how))
     for settings in starts(len(runs)):
         fused = fuse(runs, **dict(settings))  # type: ignore[arg-type]
         if not set(fused.queries) & set(qrels):

@@ -129,6 +129,7 @@ def _best_order(inputs: AnalysisInput, pool: Mapping[str, Sequence[str]], name: 
 def _ranking(docs: Sequence[str], grades: Mapping[str, int], gain: GainScheme) -> tuple[list[str], FloatArray]:
     """The documents in the best order, with scores that fall by one per rank."""
     values = gains(np.array([grades.get(doc, 0) for doc in docs], dtype=np.int64), gain)
+    # Stable, so that documents of equal gain keep their order.
     order = np.argsort(-values, kind="stable").tolist()
     return [docs[at] for at in order], -np.arange(len(order), dtype=np.float64)
 

@@ -15,9 +15,9 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import in_a_sentence
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
-from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._evaluation.result import Result, answer_inputs_of, inputs_of
+from rankproof._evaluation.sources import RunSources, read_judgements
 from rankproof._results.experiment_result import COLLAPSE_KEY, DecisionSettings, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
@@ -202,6 +202,7 @@ def usual_measures(inputs: AnalysisInput) -> list[str]:
     """The measures of a comparison that names none: those that the experiment names, else the main ones."""
     evaluated = list(inputs.result.systems[0].measures)
     binary, graded = ({str(measure.with_rel(inputs.rel)) for measure in default_measures(grade)} for grade in (1, 2))
+    # Nobody chose the default measures, so the main ones among them suffice.
     if binary <= {*evaluated} <= graded | {inputs.decision_settings.primary}:
         return list(MAIN_MEASURES)
     return evaluated

@@ -11,14 +11,18 @@ from typing import get_args
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_value, in_a_sentence, percent, pluralise
 from rankproof._results.judgements import merged_grade
-from rankproof._statistics.agreement import FEW_QUERIES, Agreement, RatedItem, kappa, same_grade
-from rankproof._statistics.several_raters import (
+from rankproof._statistics.agreement import (
+    FEW_QUERIES,
+    Agreement,
     GradeCounts,
     Level,
+    RatedItem,
     count_grades,
     fleiss_kappa,
+    kappa,
     krippendorff_alpha,
     randolph_kappa,
+    same_grade,
 )
 from rankproof.errors import UsageError, for_message
 

@@ -17,8 +17,8 @@ from rankproof._data.run import Run
 from rankproof._data.table import Column
 from rankproof._data.text import pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.inputs import align, prepare_judgements
 from rankproof._evaluation.result import MeasureResult, Result
+from rankproof._evaluation.sources import align, prepare_judgements
 from rankproof._statistics.intervals import Interval, mean_interval
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
@@ -169,6 +169,7 @@ EMPTY_LIST = RankedList((), np.zeros(0), np.zeros(0))
 def ranked_lists(inputs: AnalysisInput, system: str, only: Collection[str] | None = None) -> dict[str, RankedList]:
     """The system's ranked lists by judged query, restricted to `only` if given."""
     if only is None:
+        # Several analyses of one input need all lists.
         if system not in inputs.ranked_lists_cache:
             inputs.ranked_lists_cache[system] = _ranked_lists(inputs, system, inputs.result.queries)
         return dict(inputs.ranked_lists_cache[system])

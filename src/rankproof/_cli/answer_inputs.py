@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.arg_types import add_judgement_options, judgement_options, named_setting, positive_int
+from rankproof._cli.flags import GRADES, add_flags, judgement_options, named_setting, positive_int
+from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import InputError, UsageError, for_message
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def add_answer_inputs(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the lowest grade that counts as relevant (default: 1, or that of the results)",
     )
-    add_judgement_options(texts)
+    add_flags(texts, ReadArguments, GRADES)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -268,7 +269,7 @@ def _lacks_queries(path: str) -> bool:
 
 def _from_files(args: argparse.Namespace) -> LoggedAnswers:
     from rankproof._analysis.answers.logged_answers import LoggedAnswers
-    from rankproof._evaluation.coerce import name_runs_uniquely
+    from rankproof._evaluation.user_forms import name_runs_uniquely
     from rankproof._formats.texts import read_answers, read_queries
     from rankproof._io.open import open_source
 

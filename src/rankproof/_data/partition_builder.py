@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankproof._data.arrays import Entries, equal_hashes, has_native_scanner, id_hash, merged_entries, sorted_entries
-from rankproof._data.corpus import DIGESTS, Document, DocumentColumns, Partition, Partitions, TextColumn, decoded
+from rankproof._data.corpus import DIGESTS, Document, DocumentColumns, Partition, Partitions, TextColumn, text_of_utf8
 from rankproof._data.row_errors import row_error
 from rankproof._data.validation import checked_id
 from rankproof.errors import InputError, RankproofError, UsageError, for_message
@@ -36,6 +36,7 @@ class InputFile:
 
 def document_digest(parts: Sequence[bytes]) -> int:
     """The digest of id, title, text and fields (JSON with sorted keys), as an integer of 256 bits."""
+    # With the lengths, no text can move from title to text without changing the digest.
     content = b"".join((_LENGTHS.pack(*map(len, parts)), *parts))
     return int.from_bytes(hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest(), "little")
 
@@ -101,7 +102,7 @@ class PartitionBuilder:
             _, title, text, fields = self._single[place][0]
         else:
             _, title, text, fields = (_text_at(column, place) for column in self._chunks[chunk].columns)
-        return decoded(title), decoded(text), fields
+        return text_of_utf8(title), text_of_utf8(text), fields
 
     def add_chunk(self, chunk: DocumentChunk) -> None:
         """Adds the documents of the chunk."""
@@ -112,6 +113,7 @@ class PartitionBuilder:
 
     def _count(self, size: int, count: int, digest: int) -> None:
         self._size, self.bytes = self._size + size, self.bytes + count
+        # A sum, so that the fingerprint depends neither on the order of documents nor on partitions.
         self._digest = (self._digest + digest) % DIGESTS
 
     def _join_single(self) -> None:

@@ -6,29 +6,28 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, read_only
-from rankproof._data.ordering import Order
-from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.run import Run
-from rankproof._data.text import pluralise
-from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike, as_dataset
-from rankproof._evaluation.inputs import EvaluationInput, align, prepare_judgements
+from rankproof._data.text import example_ids, pluralise
+from rankproof._data.validation import public
 from rankproof._evaluation.notes import evaluation_notes
-from rankproof._evaluation.options import Compat, EvaluateOptions, WeightsLike, make_evaluate_options
-from rankproof._evaluation.repeats import joined_repeats
-from rankproof._evaluation.result import MeasureResult, Result, SystemResult, with_inputs
+from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult, joined_repeats, with_inputs
+from rankproof._evaluation.sources import EvaluationInput, align, prepare_judgements
+from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike, as_dataset
+from rankproof._registry import Option
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures
 from rankproof.measures._registry import default_measures
 
 if TYPE_CHECKING:
-    from rankproof.measures._text import TextResult
+    from rankproof.measures._counts import TextResult
 
 _MISMATCH_REASONS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("leading zeros differ", lambda query: query.lstrip("0")),
@@ -39,11 +38,11 @@ _MISMATCH_REASONS: tuple[tuple[str, Callable[[str], str]], ...] = (
 
 def no_common_query_error(hits: Hits, source: str) -> InputError:
     """The error for a run and judgements without a common query; shows the first ids of each."""
-    judged, found = hits.queries, hits.alignment_counts.unjudged_queries
-    if not found:
+    judged, unjudged = hits.queries, hits.alignment_counts.unjudged_queries
+    if not unjudged:
         return InputError("the run has none of the judged queries", fix="check the run and the selected queries", source=source)
-    ids = f"the run has {_first_ids(found)}, the judgements have {_first_ids(judged)}"
-    reason = next((f" ({what})" for what, plain in _MISMATCH_REASONS if {*map(plain, found)} & {*map(plain, judged)}), "")
+    ids = f"the run has {example_ids(unjudged)}, the judgements have {example_ids(judged)}"
+    reason = next((f" ({what})" for what, plain in _MISMATCH_REASONS if {*map(plain, unjudged)} & {*map(plain, judged)}), "")
     what = f"no query of the run is judged in {hits.judged.source}: {ids}{reason}"
     return InputError(what, fix="use the same query ids in both", source=source)
 
@@ -52,74 +51,31 @@ def no_judged_query_error(source: str, selected: Collection[str] | None) -> Inpu
     """The error for judgements without any query, or without any of the selected ones."""
     if selected is None:
         return InputError("no query is judged", fix="check the qrels", source=source)
-    what = f"none of the {len(selected)} selected queries is judged: {_first_ids(tuple(sorted(selected)))}"
+    what = f"none of the {len(selected)} selected queries is judged: {example_ids(sorted(selected))}"
     return InputError(what, fix="check the ids of the selected queries", source=source)
 
 
-def _first_ids(queries: tuple[str, ...]) -> str:
-    return ", ".join(for_message(query) for query in queries[:3])
-
-
 MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
+USUAL_MEASURES = "nDCG@10, RR@10, R@100, P@10, Success@1/3/5/10, and nDCG(gain='exp')@10 if grades exceed 1"
 
 
+@public
 def evaluate(
-    qrels: QrelsLike,
-    run: RunLike,
-    measures: MeasuresLike = None,
-    *,
-    rel: int = 1,
-    depth: int | None = None,
-    judged_only: bool = False,
-    skip_missing: bool = False,
-    on_duplicate: OnDuplicate = "error",
-    on_conflict: OnConflict = "error",
-    order: Order = "score",
-    lower_is_better: bool = False,
-    compat: Compat | None = None,
-    queries: Collection[str] | None = None,
-    grade_map: Mapping[str, int] | None = None,
-    qrels_format: str | None = None,
-    run_format: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    threads: int = 1,
-    weights: WeightsLike = None,
-    query: str | None = None,
-    doc: str | None = None,
-    score: str | None = None,
-    grade: str | None = None,
+    qrels: Annotated[QrelsLike, Option("the judgements")],
+    run: Annotated[RunLike, Option("one run, or several as {name: run}")],
+    measures: Annotated[MeasuresLike, Option("one measure or several", unset=USUAL_MEASURES)] = None,
+    **options: Unpack[EvaluateArguments],
 ) -> Result:
     """The values of the measures for one run, or for several runs as {name: run}.
 
     Judgements and runs may be our types, paths, dicts of dicts, {query: [docs, best first]}, tables of pandas, polars or pyarrow,
-    rows of ir_measures, or objects of ranx. `weights` are shares of the traffic: {query: weight}, Queries, or a path. `query`,
-    `doc`, `score` and `grade` name the columns of tables.
+    rows of ir_measures, or objects of ranx.
+
+    >>> import rankproof as rp
+    >>> rp.evaluate({"q1": {"d1": 1}}, {"q1": ["d2", "d1"]}, "RR").systems[0].measures["RR"].value
+    0.5
     """
-    options = make_evaluate_options(
-        rel=rel,
-        depth=depth,
-        judged_only=judged_only,
-        skip_missing=skip_missing,
-        on_duplicate=on_duplicate,
-        order=order,
-        lower_is_better=lower_is_better,
-        compat=compat,
-        queries=queries,
-        grade_map=grade_map,
-        on_conflict=on_conflict,
-        qrels_format=qrels_format,
-        run_format=run_format,
-        delimiter=delimiter,
-        encoding=encoding,
-        threads=threads,
-        weights=weights,
-        query=query,
-        doc=doc,
-        score=score,
-        grade=grade,
-    )
-    return evaluate_forms(qrels, run, measures, options)
+    return evaluate_forms(qrels, run, measures, make_evaluate_options(options))
 
 
 def evaluate_forms(qrels: QrelsLike, run: RunLike, measures: MeasuresLike, options: EvaluateOptions) -> Result:
@@ -149,7 +105,7 @@ def _evaluate(
     if not judged.queries:
         raise no_judged_query_error(judged.source, options.queries)
     chosen = default_measures(judged.highest) if named is None else named
-    fitted = {str(measure): measure for measure in (each.with_rel(options.rel) for each in chosen)}
+    fitted = {str(measure): measure for measure in [measure.with_rel(options.rel) for measure in chosen]}
     rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
     _check_judgements(judged, fitted)
     numbers = {name: measure for name, measure in fitted.items() if measure.kind != "text"}
@@ -167,11 +123,11 @@ def _with_tie_notes(systems: Sequence[SystemResult], hits: Sequence[Hits]) -> Se
     tied = [hit.alignment_counts.tied for hit in hits]
     if not any(tied):
         return systems
-    from rankproof._evaluation.ties import tie_notes, tie_ranges
+    from rankproof._evaluation.value_ranges import tie_notes, tie_ranges
 
     ranges = [tie_ranges(hit, system.measures) for hit, system in zip(hits, systems, strict=True)]
     noted = zip(systems, tie_notes(ranges, tied), strict=True)
-    return [replace(one, notes=(*one.notes, note)) if note else one for one, note in noted]
+    return [replace(system, notes=(*system.notes, note)) if note else system for system, note in noted]
 
 
 def _aligned(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOptions) -> Hits:
@@ -191,9 +147,9 @@ def _path_of(run: RunLike) -> str:
     return run.source if isinstance(run, Run) and os.path.exists(run.source) else ""
 
 
-def _is_same_file(one: str, other: str) -> bool:
+def _is_same_file(path: str, other: str) -> bool:
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(path, other)
     except (OSError, ValueError):  # no file, or a name that no file can have
         return False
 
@@ -220,8 +176,8 @@ def _measure_results(hits: Hits, measures: Mapping[str, Measure], options: Evalu
     queries = tuple(np.array(hits.queries, dtype=object)[hits.present]) if skips else hits.queries
     weights = None if options.weights is None else _weights_of(queries, options.weights)
     for name, measure in measures.items():
-        found = np.concatenate([measure.values(block) for block in hits.blocks])
-        values = found[hits.present] if skips else found
+        all_values = np.concatenate([measure.values(block) for block in hits.blocks])
+        values = all_values[hits.present] if skips else all_values
         results[name] = MeasureResult(measure, measure.summarise(values, weights), queries, values, weights)
     return results
 
@@ -241,7 +197,7 @@ def _texts(hits: Hits, measures: Mapping[str, Measure]) -> dict[str, TextResult]
     """The texts of the measures that have no number."""
     if not any(measure.kind == "text" for measure in measures.values()):
         return {}
-    from rankproof.measures._text import StringMeasure
+    from rankproof.measures._counts import StringMeasure
 
     return {name: measure.texts(hits) for name, measure in measures.items() if isinstance(measure, StringMeasure)}
 
@@ -249,6 +205,6 @@ def _texts(hits: Hits, measures: Mapping[str, Measure]) -> dict[str, TextResult]
 def _weights_of(queries: Sequence[str], weights: Mapping[str, float]) -> FloatArray:
     missing = [query for query in queries if query not in weights]
     if missing:
-        what = f"{pluralise(len(missing), 'judged query has', 'judged queries have')} no weight: {_first_ids(tuple(missing))}"
+        what = f"{pluralise(len(missing), 'judged query has', 'judged queries have')} no weight: {example_ids(missing)}"
         raise UsageError(what, fix="give every judged query a weight")
     return read_only(np.array([weights[query] for query in queries], np.float64))

@@ -14,7 +14,7 @@ from typing import Any
 from rankproof._executors.base import ONE_CORE, Executor, Item, Progress, ProgressSum, Report, Resources, Result
 from rankproof._executors.processes import sendable
 from rankproof._executors.ray_cluster import RETRIES, Guard, Nodes, Outcome, Watch, connect, token_file
-from rankproof._io.journal import JournalInUseError
+from rankproof._io.array_files import JournalInUseError
 
 _POLL_SECONDS = 0.5
 _LOST_SECONDS = 120.0
@@ -78,6 +78,7 @@ class RayExecutor(Executor):
         done: dict[int, Any] = {}
         started = next_one = 0
         while next_one < len(items):
+            # Two for each worker, so that none waits for its next task.
             while started < len(items) and started - next_one < 2 * watch.room:
                 arguments = content, self._pickled(items[started]), (counts.number, started), self._counter
                 waiting[function.remote(guard, *arguments)] = started

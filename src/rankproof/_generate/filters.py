@@ -86,6 +86,7 @@ def reject_reason(
     """Why the query is rejected on its own, None if it passes."""
     words = split_words(draft.text)
     texts = [split_words(term_statistics.texts[doc]) for doc in source.docs]
+    # Lambdas, so that costly checks run only if the cheap ones before them pass.
     checks: Mapping[RejectReason, Callable[[], bool]] = {
         "empty": lambda: not any(char.isalpha() for char in draft.text),
         "short": lambda: len(words) < MIN_QUERY_WORDS,

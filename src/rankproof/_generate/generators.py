@@ -274,6 +274,7 @@ _CALLS_PER_UPDATE = 4
 class LLMGenerator:
     """Requests each query on its own; an invalid reply is requested again, a document without a valid reply fails."""
 
+    # Each round costs calls, so that rejected queries are not replaced without end.
     max_rounds: int | None = 3
 
     def __init__(

@@ -112,6 +112,7 @@ def write_generated(generated: GeneratedQueries, report: Mapping[str, Any], fold
     above = os.path.dirname(os.path.abspath(folder))
     try:
         os.makedirs(above, exist_ok=True)
+        # Renamed as a whole, so that an interrupted command leaves no half-written dataset.
         with temporary_folder(above) as temporary:
             beside = temporary.path
             write_blocks(os.path.join(beside, "queries.jsonl"), _query_lines(generated))

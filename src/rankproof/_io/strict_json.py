@@ -111,6 +111,7 @@ def item_lines(text: str, *, source: str) -> Iterator[int]:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
+    # The standard parser keeps the last of repeated keys silently: a judgement would be lost without a word.
     if len(members) < len(pairs):
         raise _RepeatError
     return members
@@ -267,6 +268,7 @@ def _read_object(kind: Any, value: Mapping[str, Any], path: str, fail: _Fail) ->
 
 
 def _read_scalar(kind: Any, value: Any, path: str, fail: _Fail) -> Any:
+    # JavaScript and other programs write 1 for 1.0.
     if kind is float and type(value) is int:
         try:
             return float(value)

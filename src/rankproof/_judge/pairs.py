@@ -38,6 +38,7 @@ def pool_pairs(run: Run, depth: int, read_options: ReadOptions | None = None) ->
     pairs = []
     for query, query_rows in rows.items():
         docs = [row.doc for row in query_rows]
+        # The order of an evaluation: the pool of depth k has the documents that a measure at k sees.
         order = best_first_order(docs, np.array([order_key(row, how) for row in query_rows], dtype=np.float64))
         pairs += [QueryDocPair(query, docs[at]) for at in order[:depth].tolist()]
     return pairs

@@ -99,6 +99,7 @@ def train_loop(
 
     net.to(device_data.device).train()
     fused = device_data.device.type == "cuda"
+    # The schedule below sets the learning rate of each step.
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.0, betas=(0.9, 0.98), weight_decay=config.weight_decay, fused=fused)
     losses: Losses = []
     start = time.perf_counter()
@@ -247,6 +248,7 @@ class SeedRun:
 
 def seed_runs(kinds: Sequence[str], repeats: int, seed: int) -> list[SeedRun]:
     """Each tokenizer with `repeats` seeds from `seed` on; all tokenizers of a seed before the next seed."""
+    # An interrupted series then has about as many repeats of each tokenizer.
     return [SeedRun(kind, seed + more) for more in range(repeats) for kind in dict.fromkeys(kinds)]
 
 

@@ -51,6 +51,7 @@ def rerank_top(docs: list[str], scores: FloatArray, top: int) -> Ranking:
     for at in range(1, len(falling)):
         falling[at] = min(falling[at], np.nextafter(falling[at - 1], -np.inf))
     least = float(falling[-1])
+    # Relative to the last score, because a fixed step would be lost in the rounding of a large score.
     steps = max(1.0, abs(least) * MIN_SCORE_STEP) * np.arange(1, len(docs) - len(falling) + 1)
     return ordered, np.concatenate([falling, least - steps])
 
@@ -138,9 +139,9 @@ class RerankSearcher(Searcher):
         if not np.isfinite(new_scores).all():
             raise ExternalError("the reranker model returned a score that is not a finite number; fix or replace the model")
         weight, norm = self._stage.weight, NORMALISATIONS[self._stage.norm].normalise
-        return (
-            new_scores if weight == 1 else (1 - weight) * norm(ScoreLists.one(inputs)) + weight * norm(ScoreLists.one(new_scores))
-        )
+        if weight == 1:
+            return new_scores
+        return (1 - weight) * norm(ScoreLists.of_ranking(inputs)) + weight * norm(ScoreLists.of_ranking(new_scores))
 
     @property
     def concurrency(self) -> int:

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from rankproof._data import format_versions
 from rankproof._data.arrays import FloatArray, IntArray, Matrix
-from rankproof._data.corpus import Partition, decoded
+from rankproof._data.corpus import Partition, text_of_utf8
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._data.text import pluralise
 from rankproof._executors.base import Report, Resources, SerialExecutor
-from rankproof._io.array_file import open_arrays, write_arrays
-from rankproof._io.journal import Block, Journal
+from rankproof._io.array_files import Block, Journal, open_arrays, write_arrays
 from rankproof._llm.budget import BudgetError, money_of
 from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.embedding import CountingEncoder, load_encoder
@@ -299,7 +298,7 @@ class PassageVectors:
 
     @cached_property
     def _indexes(self) -> list[VectorIndex]:
-        return self._search.opened(self._open)
+        return self._search.open_all(self._open)
 
     def search_all(self, queries: Matrix, k: int) -> list[Ranking]:
         """The k nearest passages of each query, exactly; none for a zero vector."""
@@ -324,7 +323,7 @@ class PassageVectors:
         merged = merge(*ids, reverse=True)
         while part := list(islice(merged, size)):
             names, numbers, rows = (list(column) for column in zip(*part, strict=True))
-            yield [decoded(name) for name in names], self._gathered(np.array(numbers), np.array(rows))
+            yield [text_of_utf8(name) for name in names], self._gathered(np.array(numbers), np.array(rows))
 
     def _gathered(self, numbers: IntArray, rows: IntArray) -> Matrix:
         """The vectors of these partitions and rows."""

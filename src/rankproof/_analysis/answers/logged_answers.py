@@ -108,6 +108,7 @@ class LoggedAnswers:
 
 def answers_of_logs(imported: Imported) -> LoggedAnswers:
     """The answers of RAG logs, in their order; a log without answers has only its contexts."""
+    # The runs are in the order of the logs; a log without contexts is among the answers alone.
     every_log_retrieves = imported.answers.keys() <= imported.runs.keys()
     systems = imported.runs if every_log_retrieves else dict.fromkeys((*imported.answers, *imported.runs))
     answers = {name: imported.answers.get(name) or _unanswered(imported.runs[name]) for name in systems}

@@ -13,9 +13,9 @@ from rankproof._analysis.values import measure_result, query_counts
 from rankproof._data.ordering import ReadOptions, order_key, resolve_duplicates
 from rankproof._data.run import Run, RunRow
 from rankproof._data.table import CellValue, Column, Table, TableSummary
-from rankproof._evaluation.inputs import align, prepare_judgements
 from rankproof._evaluation.options import EvaluateOptions
-from rankproof._evaluation.ties import value_range
+from rankproof._evaluation.sources import align, prepare_judgements
+from rankproof._evaluation.value_ranges import value_range
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
@@ -75,7 +75,7 @@ def largest_deviation(systems: Sequence[str], theirs: Sequence[ToolMean], ours: 
     """The known value with the largest difference to ours."""
     every = zip(systems, theirs, ours, strict=True)
     known = [LargestDeviation(system, value, own) for system, value, own in every if isinstance(value, float)]
-    return max(known, key=lambda each: each.distance, default=None)
+    return max(known, key=lambda deviation: deviation.distance, default=None)
 
 
 def judged_queries(inputs: AnalysisInput) -> JudgedQueries:
@@ -158,7 +158,7 @@ def audit_sentences(inputs: AnalysisInput, rows: list[ToolValue], unknown: list[
     if theirs:
         row = max(theirs, key=lambda row: row.deviation.distance if row.deviation else 0.0)
         assert row.deviation is not None
-        value, ours = (f"{each:.4f}" for each in (row.deviation.theirs, row.deviation.ours))
+        value, ours = (f"{mean:.4f}" for mean in (row.deviation.theirs, row.deviation.ours))
         why = f": {row.differs}" if row.differs else ""
         sentences.append(
             f"Largest difference: {row.convention} of {for_message(row.deviation.system)} is {value}, ours is {ours}{why}."

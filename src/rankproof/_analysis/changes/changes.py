@@ -334,6 +334,7 @@ def change_table(changes: Changes, of: Comparison | None = None) -> Table:
 def order_note(changes: Changes) -> str | None:
     """A note on results that are newer than those after them, by the dates that they record."""
     dates = [str(results.provenance.get("created") or "")[:_TO_THE_MINUTE] for results in (changes.before, changes.after)]
+    # To the minute, as runs of the same minute are in no order worth a note.
     if not all(dates) or dates[0] <= dates[1]:
         return None
     (before, after), (newer, older) = map(for_message, changes.labels), map(for_message, dates)

@@ -16,8 +16,7 @@ from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import USUAL_PRIMARY
-from rankproof._evaluation.repeats import runs_of_systems
-from rankproof._evaluation.result import FAILED_ANSWER, MeasureResult, Result, SystemResult
+from rankproof._evaluation.result import FAILED_ANSWER, MeasureResult, Result, SystemResult, runs_of_systems
 from rankproof._statistics.means import effective_size
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure, worst_value

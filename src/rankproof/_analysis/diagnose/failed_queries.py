@@ -48,6 +48,7 @@ def failures(inputs: AnalysisInput, system: str, cutoff: int) -> Failures:
         without_relevant += not relevant
         failure = _failure(query, relevant, ranked.get(query, EMPTY_LIST), cutoff) if relevant else None
         failed += [failure] if failure else []
+    # Not retrieved first, then the deepest: the worst failures come first.
     failed.sort(key=lambda failure: (failure.rank is not None, -(failure.rank or 0)))
     return Failures(system, len(queries), tuple(failed), without_relevant)
 

@@ -14,9 +14,9 @@ from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.run import Run, RunRow
 from rankproof._evaluation.evaluate import evaluate
-from rankproof._evaluation.inputs import align, prepare_judgements
 from rankproof._evaluation.notes import Note
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.sources import align, prepare_judgements
 from rankproof._registry import RecordTable
 from rankproof._results.experiment_result import SystemRun
 from rankproof.errors import for_message

@@ -12,8 +12,8 @@ from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.wording.remarks import without_thinking
 from rankproof._evaluation.answer_notes import REASONS
+from rankproof._evaluation.claim_judges import OverlapJudge
 from rankproof._evaluation.claim_verdicts import VerdictSource, known_verdicts, label_of, unit_of
-from rankproof._evaluation.overlap_judge import OverlapJudge
 from rankproof._evaluation.result import MeasureResult
 from rankproof.errors import escape_invisible, for_message
 from rankproof.measures._answers import AnswerCase

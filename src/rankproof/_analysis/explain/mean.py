@@ -115,6 +115,7 @@ def _both_ends(
 ) -> list[tuple[CellValue, ...]]:
     """The `top` queries at either end, by the last parts or by the values; the others are one row with the sums of parts."""
     key = values[0] if parts[-1] is None else parts[-1]
+    # Stable, so that queries with equal parts stay in the order of the judgements.
     order = np.argsort(-key, kind="stable").tolist()
     between = order[top:-top] if len(order) > 2 * top else []
     ends = [*order[:top], *order[-top:]] if between else order

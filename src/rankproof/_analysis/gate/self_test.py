@@ -18,8 +18,7 @@ from rankproof._analysis.gate.rules import GateCheck, GateOptions, Threshold
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray
 from rankproof._data.text import format_p, in_a_sentence, percent, pluralise
-from rankproof._evaluation.repeats import REPEATED_RUNS
-from rankproof._evaluation.result import MeasureResult, SystemResult
+from rankproof._evaluation.result import REPEATED_RUNS, MeasureResult, SystemResult
 from rankproof._results.experiment_result import REPEATS_FACT
 from rankproof._statistics.decision_rule import Margin
 from rankproof._statistics.distributions import normal_below
@@ -168,6 +167,7 @@ def half_outcomes(system: RepeatedSystem, margin: Margin | None, seed: int = 0, 
     groups = [np.array([values for values in system.values if len(values) == size]) for size in sorted(sizes)]
     outcomes: list[GateOutcome] = []
     for _ in range(rounds):
+        # Whole runs change places as one: values of a run may share a cause, such as its index or its seed.
         mixed = [draws.permutation(group, axis=1) if system.are_runs else draws.permuted(group, axis=1) for group in groups]
         halves = data.oriented(np.concatenate(list(map(_halves, mixed))))
         amount = margin_amount(margin, float(halves.mean(axis=0).max()), system.measure)

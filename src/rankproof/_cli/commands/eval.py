@@ -7,8 +7,8 @@ from collections.abc import Collection
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import first_few
 from rankproof._cli.command import Command
+from rankproof._cli.flags import first_few
 from rankproof._cli.options import add_arguments, evaluate_options
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
@@ -44,8 +44,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._cli.inputs import cutoff_notes
     from rankproof._cli.output import show_result
     from rankproof._cli.progress import ReadProgress
-    from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._evaluation.evaluate import evaluate_runs
+    from rankproof._evaluation.user_forms import name_runs_uniquely
     from rankproof._formats.read import qrels_file
     from rankproof.measures._trec_names import with_default_cutoffs
 

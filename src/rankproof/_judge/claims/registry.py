@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rankproof._evaluation.claim_judges import ClaimJudge, JudgeOf
-from rankproof._evaluation.overlap_judge import OverlapJudge
+from rankproof._evaluation.claim_judges import ClaimJudge, JudgeOf, OverlapJudge
 from rankproof._judge.claims.base import ChatOf, JudgeResources
 from rankproof._llm.session import LLMSession
 from rankproof._registry import Component, Registry
