@@ -39,8 +39,8 @@ import numpy as np
 from rankproof.stages import fusion_method, normalisation
 from rankproof.plugins import check_result, doctor_check
 
-def times_found(given):
-    return given.total() * given.table.run_counts
+def times_found(contributions):
+    return contributions.total() * contributions.table.run_counts
 
 @fusion_method(
     "zz-test", "adds 1 / rank²", by_rank=True, combine=times_found, combined="multiplied by the number of runs with the document"

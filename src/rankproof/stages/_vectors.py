@@ -298,7 +298,7 @@ class PassageVectors:
 
     @cached_property
     def _indexes(self) -> list[VectorIndex]:
-        return self._search.opened(self._open)
+        return self._search.open_all(self._open)
 
     def search_all(self, queries: Matrix, k: int) -> list[Ranking]:
         """The k nearest passages of each query, exactly; none for a zero vector."""

@@ -96,7 +96,7 @@ class CompareOptions(SamplingOptions):
         """What the level of an interval refers to."""
         return "for all pairs together" if self.has_simultaneous_intervals else "for this pair alone, not corrected"
 
-    def level(self, tests: int, succeeded: int = 0) -> float:
+    def level(self, tests: int, succeeded: int) -> float:
         """The p that is significant for one of so many tests; with `bh`, if so many tests succeed."""
         return level_of(self.alpha, tests, self.correction, succeeded)
 
