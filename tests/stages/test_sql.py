@@ -239,7 +239,7 @@ def test_a_model_without_a_vector_in_the_sql_is_refused() -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("SELECT id\nFROM page\nWHERE boddy = %(query)s", r'refuses sql in line 3 \(column "boddy" does not exist'),
+        ("SELECT id\nFROM page\nWHERE boddy = %(query)s", r'rejects sql in line 3 \(column "boddy" does not exist'),
         ("SELECT boddy FROM page WHERE body = %(query)s", r"does not exist. Perhaps you meant .*\); correct sql"),
         ("SELECT id FROM pagge WHERE body = %(query)s", 'relation "pagge" does not exist'),
         ("SELECT id FROM page WHERE body = '%(query)s'", "remove the quotes around the parameter"),
