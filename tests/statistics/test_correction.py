@@ -85,16 +85,16 @@ def test_settings_at_their_limits_are_accepted(setting: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("setting", "what"),
     [
-        ({"alpha": 0}, "alpha is 0; pass a number between 0 and 0.5, such as 0.05"),
-        ({"alpha": 0.5}, "alpha is 0.5; pass a number between 0 and 0.5, such as 0.05"),
-        ({"alpha": True}, "alpha is True; pass a number between 0 and 0.5, such as 0.05"),
-        ({"alpha": "0.05"}, "alpha is '0.05'; pass a number between 0 and 0.5, such as 0.05"),
-        ({"samples": 99}, "samples is 99; pass a whole number from 100 to 10,000,000"),
-        ({"samples": 10_000_001}, "samples is 10000001; pass a whole number from 100 to 10,000,000"),
-        ({"samples": 1e5}, "samples is 100000.0; pass a whole number from 100 to 10,000,000"),
-        ({"seed": -1}, "seed is -1; pass a whole number from 0 to 2^63 - 1"),
-        ({"seed": 2**63}, f"seed is {2**63}; pass a whole number from 0 to 2^63 - 1"),
-        ({"seed": True}, "seed is True; pass a whole number from 0 to 2^63 - 1"),
+        ({"alpha": 0}, "alpha is 0; choose a number above 0 and below 0.5"),
+        ({"alpha": 0.5}, "alpha is 0.5; choose a number above 0 and below 0.5"),
+        ({"alpha": True}, "alpha is True; choose a number above 0 and below 0.5"),
+        ({"alpha": "0.05"}, "alpha is 0.05; choose a number above 0 and below 0.5"),
+        ({"samples": 99}, "samples is 99; choose a whole number from 100 to 10,000,000"),
+        ({"samples": 10_000_001}, "samples is 10000001; choose a whole number from 100 to 10,000,000"),
+        ({"samples": 1e5}, "samples is 100000.0; choose a whole number from 100 to 10,000,000"),
+        ({"seed": -1}, "seed is -1; choose a whole number from 0 to 9,223,372,036,854,775,807"),
+        ({"seed": 2**63}, f"seed is {2**63}; choose a whole number from 0 to 9,223,372,036,854,775,807"),
+        ({"seed": True}, "seed is True; choose a whole number from 0 to 9,223,372,036,854,775,807"),
     ],
 )
 def test_settings_out_of_range_are_refused_with_the_range(setting: dict[str, Any], what: str) -> None:
