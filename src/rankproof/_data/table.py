@@ -80,15 +80,19 @@ class Table:
             return None
         sentences = range(len(self.sentences)) if self.summary.sentences is None else self.summary.sentences
         kept = [at for at, column in enumerate(self.columns) if column.name in self.summary.columns]
-        places = self.summary.rows if kept else ()
-        chosen = replace(
+        chosen = replace(self, sentences=tuple(self.sentences[at] for at in sentences), summary=None)
+        return chosen.with_columns(kept).with_rows(self.summary.rows if kept else ())
+
+    def with_rows(self, kept: Sequence[int]) -> Table:
+        """The table with these rows, in this order."""
+        moved = {row: new for new, row in enumerate(kept)}
+        return replace(
             self,
-            rows=tuple(self.rows[place] for place in places),
-            sentences=tuple(self.sentences[at] for at in sentences),
-            highlighted=frozenset(new for new, place in enumerate(places) if place in self.highlighted),
-            summary=None,
+            rows=tuple(self.rows[row] for row in kept),
+            highlighted=frozenset(moved[row] for row in self.highlighted if row in moved),
+            best=frozenset((moved[row], at) for row, at in self.best if row in moved),
+            levels={(moved[row], at): level for (row, at), level in self.levels.items() if row in moved},
         )
-        return chosen.with_columns(kept)
 
     def with_columns(self, kept: Sequence[int]) -> Table:
         """The table with these columns only."""

@@ -50,9 +50,8 @@ def add_comparison(comparison: Comparison, printer: TablePrinter, options: Rende
         table = comparison_table(comparison, options)
         printer.summary(table)
         if others := _measures_without_column(comparison, table):
-            names = FilledColumn(table.columns[0], [row[0] for row in table.rows])
-            columns = [names, *(_value_column(comparison, name, 0) for name in others)]
-            printer.summary(_with_marked_rows(comparison, table_of_columns("systems", "", columns)))
+            columns = [_value_column(comparison, name, 0) for name in others]
+            printer.summary(best_first(comparison, _systems_table(comparison, options, columns)))
         shown = {*(column.name for column in table.columns), *comparison.measures}
         left_out = [name for filled in filled_columns(comparison) if (name := filled.column.name) not in shown]
         add_left_out(printer, left_out, options)
@@ -106,16 +105,24 @@ def note_lines_within(notes: Sequence[str], width: int, where: str) -> list[str]
 
 def comparison_table(comparison: Comparison, options: RenderOptions) -> Table:
     """A row for each system, with as many columns as fit; long names are shortened in the middle."""
+    table = _systems_table(comparison, options, filled_columns(comparison))
+    return best_first(comparison, table.narrowed(lambda narrower: fits_width(narrower, options)))
+
+
+def _systems_table(comparison: Comparison, options: RenderOptions, columns: Sequence[FilledColumn]) -> Table:
+    """The columns beside the names of the systems, those of the decision highlighted."""
     names = _shortened(comparison.systems, max(_MIN_NAME, options.width // _NAME_SHARE))
-    columns = [FilledColumn(Column("system"), names), *filled_columns(comparison)]
-    table = _with_marked_rows(comparison, table_of_columns("systems", "", columns))
-    return table.narrowed(lambda narrower: fits_width(narrower, options))
-
-
-def _with_marked_rows(comparison: Comparison, table: Table) -> Table:
-    """The table with the systems of the decision highlighted."""
     chosen = (at for at, name in enumerate(comparison.systems) if name in comparison.decision.marked)
+    table = table_of_columns("systems", "", [FilledColumn(Column("system"), names), *columns])
     return replace(table, highlighted=frozenset(chosen))
+
+
+def best_first(comparison: Comparison, table: Table) -> Table:
+    """The table with the chosen systems on top, then the others from the best to the worst value; it has a row per system."""
+    lower_is_better = comparison.decision.measure.higher_is_better is False
+    values = [comparison.values[name][comparison.primary] for name in comparison.systems]
+    signed = [value if lower_is_better else -value for value in values]
+    return table.with_rows(sorted(range(len(values)), key=lambda at: (at not in table.highlighted, signed[at])))
 
 
 def filled_columns(comparison: Comparison) -> list[FilledColumn]:
@@ -132,7 +139,7 @@ def _columns(comparison: Comparison) -> list[FilledColumn]:
     versus = "" if comparison.baseline is None else _shortened([comparison.baseline], _MIN_NAME)[0]
     costs = {"ms": "ms p50", "money": "money/1,000", "given": "cost", None: "cost"}
     risks = [decision.of(name) for name in comparison.systems]
-    adjusted = f"p {name}" if (name := comparison.options.correction_name) is not None else "p"
+    is_adjusted = comparison.options.correction_name is not None
     others = [name for name in comparison.measures if name != comparison.primary]
     corrected = FilledColumn(Column(CORRECTED, "value"), [risk.value for risk in risks])
     return [
@@ -142,8 +149,8 @@ def _columns(comparison: Comparison) -> list[FilledColumn]:
             Column(f"vs {versus}{unit} ({level} CI)", "difference", drop_order=2),
             [difference_text(pair, decision.measure) for pair in pairs],
         ),
-        _p_column("p", 4 if adjusted == "p" else _RAW_P_DROP_ORDER, tested),
-        *([] if adjusted == "p" else [_p_column(adjusted, 4, tested)]),
+        _p_column("p", _RAW_P_DROP_ORDER if is_adjusted else 4, tested),
+        *([_p_column("p adjusted", 4, tested)] if is_adjusted else []),
         FilledColumn(
             Column(costs[decision.cost_unit], "number", drop_order=3), [_cost(risk.cost, decision.cost_unit) for risk in risks]
         ),
@@ -173,10 +180,10 @@ def difference_text(pair: PairRecord | None, measure: Measure) -> str | None:
     if pair is None:
         return None
     scale, digits = (100, ".1f") if measure.is_fraction else (1, ".3g")
-    interval = f"{pair.wins + pair.losses} differ"
+    interval = f"({pair.wins + pair.losses} differ)"
     if pair.ci is not None:
-        interval = f"{scale * pair.ci[0]:z{digits}}, {scale * pair.ci[1]:z{digits}}"
-    return f"{scale * pair.difference:+z{digits}} ({interval})"
+        interval = f"[{scale * pair.ci[0]:z{digits}}, {scale * pair.ci[1]:z{digits}}]"
+    return f"{scale * pair.difference:+z{digits}} {interval}"
 
 
 def _cost(cost: float | None, unit: str | None) -> str | None:
@@ -211,7 +218,7 @@ def comparison_legend(comparison: Comparison, *, exploratory: bool = True) -> st
         return f"n = {pluralise(comparison.n, 'query', 'queries')}.{latency}"
     tests = sum(not pair.exploratory for pair in comparison.pairs)
     name, over = comparison.options.correction_name, _corrected_for(comparison, tests)
-    corrected = "" if name is None else f"; p {name}: corrected for {over}"
+    corrected = "" if name is None else f"; p adjusted: {name} over {over}"
     method = TESTS[comparison.options.test].short
     others = [name for name in comparison.measures if name != comparison.primary]
     more = f" Exploratory measures: {', '.join(others)}." if others and exploratory else ""

@@ -110,15 +110,27 @@ def _add_summary(result: Result, printer: TablePrinter, options: RenderOptions) 
     from rankproof._render.terminal import Bars, fits_width
 
     table = summary_table(result)
+    order = _best_first(result)
+    table = table.with_rows(order)
     transposed = _transposed(table, "measure")
     if len(result.systems) == 1:
         printer.summary(transposed, bars=Bars("", [_bar_share(measure) for measure in result.systems[0].measures.values()]))
     elif not fits_width(table, options) and fits_width(transposed, options):
         printer.summary(transposed)
     else:
-        firsts = [next(iter(system.measures.values())) for system in result.systems]
+        firsts = [next(iter(result.systems[at].measures.values())) for at in order]
         title = table.columns[1].name if len(table.columns) > 2 else ""
         printer.summary(table, bars=Bars(title, [_bar_share(first) for first in firsts]))
+
+
+def _best_first(result: Result) -> list[int]:
+    """The systems from the best to the worst value of the first measure, in their order if it has no better direction."""
+    firsts = [next(iter(system.measures.values())) for system in result.systems]
+    measure, places = firsts[0].measure, range(len(firsts))
+    if not measure.has_winner:
+        return list(places)
+    sign = 1 if measure.higher_is_better is False else -1
+    return sorted(places, key=lambda at: (math.isnan(firsts[at].value), sign * firsts[at].value))
 
 
 def _transposed(table: Table, corner: str) -> Table:

@@ -211,7 +211,7 @@ _MEASURE_COLUMNS = (
     Column("95% CI", "interval", "of the difference, for this system and measure alone; empty if too few queries differ"),
     Column("differ", "count", "queries with different values"),
     Column("p", "p", "two-sided, not corrected"),
-    Column("p corrected", "p", "corrected for the systems of both"),
+    Column("p adjusted", "p", "corrected for the systems of both"),
     Column("n", "count", "common queries"),
     Column("verdict", about="on the system after"),
 )

@@ -13,7 +13,7 @@ from rankproof._data.table import CellValue, Column, FilledColumn, Table, table_
 from rankproof._data.text import clip_text, shown_time
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.result import Result
-from rankproof._render.comparison import comparison_legend, difference_text, filled_columns
+from rankproof._render.comparison import best_first, comparison_legend, difference_text, filled_columns
 from rankproof._render.result import summary_table
 from rankproof._render.table import format_item
 from rankproof._report.changes_page import changed_facts, changes_of_system, counts_text, ordered_systems
@@ -72,7 +72,7 @@ def results_summary(results: ExperimentResult) -> ReportSummary:
         title=results.name,
         about=facts,
         sentences=(*comparison.decision.sentences, *answer_sentences(context, where="")),
-        table=replace(table, highlighted=chosen),
+        table=best_first(comparison, replace(table, highlighted=chosen)),
         legend=comparison_legend(comparison, exploratory=False),
         details=tuple(_details(context, comparison)),
     )
@@ -149,8 +149,7 @@ def _change_columns(changes: Changes, main: Comparison) -> Iterator[FilledColumn
             name = f"change{' pp' if measure.is_fraction else ''} ({main.options.percent} CI)"
             yield FilledColumn(Column(name, "number"), [difference_text(pairs.get(str(row[0])), measure) for row in table.rows])
         elif not column.name.endswith(" CI"):
-            name = f"p {main.options.correction_name}" if column.name == "p adjusted" else column.name
-            shown = column._replace(name=name, drop_order=_DROP_ORDER.get(column.name, 1))
+            shown = column._replace(drop_order=_DROP_ORDER.get(column.name, 1))
             yield FilledColumn(shown, [row[at] for row in table.rows])
 
 

@@ -16,7 +16,7 @@ _COLUMNS = (
     Column("95% CI", "interval", "of the difference, for this pair alone; empty if too few queries differ"),
     Column("differ", "count", "queries with different values"),
     Column("p", "p", "two-sided, not corrected"),
-    Column("p corrected", "p", "corrected for the number of pairs"),
+    Column("p adjusted", "p", "corrected for the number of pairs"),
     Column("verdict", about="on the first system"),
 )
 

@@ -11,6 +11,7 @@ from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
 from rankproof._data.table import Column, FilledColumn, Table, table_of_columns
 from rankproof._data.text import pluralise, shown_time
+from rankproof._render.comparison import best_first
 from rankproof._render.result import format_value, measure_label, summary_table
 from rankproof._render.systems import approximate_search_notes
 from rankproof._render.systems_table import STAGE_MARK, chunks_table, stage_measures, systems_table
@@ -41,7 +42,7 @@ def comparison_systems(comparison: Comparison) -> Section:
     for name in comparison.measures:
         table = table if name == comparison.primary else table.without(name)
     notes = tuple(map(as_sentence, comparison.notes))
-    shown = replace(_with_times(comparison, table), sentences=())
+    shown = best_first(comparison, _with_times(comparison, table)).without_sentences()
     return Section(
         key="systems",
         title="Systems",
