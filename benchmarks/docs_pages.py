@@ -1,6 +1,7 @@
 """Runs the commands that pages of docs/ show and writes their output: `python -m benchmarks.docs_pages results analysis`.
 
 Only the text between a line `<!-- shown: COMMAND -->` and the next `<!-- end -->` is replaced.
+`<!-- shown: COMMAND; columns A, B -->` shows these columns of the Markdown table that the command prints, and nothing else of it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ def main() -> None:
         page.write_text(_SHOWN.sub(anew, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def shown(command: str) -> str:
-    """The command and what it printed, as a page shows it: Markdown as it is, other text in a block."""
+def shown(directive: str) -> str:
+    """The command and what it printed, as a page shows it: Markdown as it is or by its columns, other text in a block."""
+    command, _, columns = directive.partition("; columns ")
     print(command, file=sys.stderr)
     words = shlex.split(command)
     if "RANKPROOF_SHARED" in os.environ:
@@ -53,8 +55,16 @@ def shown(command: str) -> str:
         raise SystemExit(f"{command}: exit {done.returncode}")
     if "markdown" in words or words[0].startswith("benchmarks."):
         spoken = f"python -m {command}" if words[0].startswith("benchmarks.") else command
-        return f"\n```\n{spoken}\n```\n\n{done.stdout.rstrip()}\n\n"
+        text = with_columns(done.stdout, columns.split(", ")) if columns else done.stdout.rstrip()
+        return f"\n```\n{spoken}\n```\n\n{text}\n\n"
     return f"\n```\n$ {command}\n{done.stdout.rstrip()}\n```\n\n"
+
+
+def with_columns(text: str, names: list[str]) -> str:
+    """The named columns of the Markdown table in a text."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
+    places = [rows[0].index(name) for name in names]
+    return "\n".join(f"| {' | '.join(row[place] for place in places)} |" for row in rows)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rankproof._formats.fields import _DECIMAL, parse_score
+from rankproof._formats.rows import _DECIMAL, parse_score
 from rankproof.errors import InputError
 from support.examples import examples
 

@@ -13,7 +13,7 @@ from rankproof._data.claims import Claim, ClaimVerdict, Verdict
 from rankproof._data.table import Table
 from rankproof._evaluation.claim_verdicts import matching_label
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
-from rankproof._formats.labels import ClaimLabel, ClaimLabels, PersonLabel, claim_key
+from rankproof._formats.claims import ClaimLabel, ClaimLabels, PersonLabel, claim_key
 from rankproof.errors import InputError, UsageError
 from rankproof.measures import ClaimR, Faithfulness, Hallucination
 from rankproof.measures._claim_base import ClaimMeasure

@@ -19,7 +19,7 @@ from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.main import main
 from rankproof._data.qrels import Qrels
 from rankproof._results.judgements import with_judgements
-from rankproof._results.label_draw import draw_questions, read_label_draw
+from rankproof._results.label_tasks import draw_questions, read_label_draw
 from rankproof.errors import UsageError
 from support.labelled_results import LABEL, judged_by, labelled_folder, with_contexts, write_claim_labels, write_draw
 

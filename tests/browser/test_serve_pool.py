@@ -11,7 +11,7 @@ import pytest
 
 from rankproof._formats.read import read_qrels
 from rankproof._results.folder import load_results
-from rankproof._results.label_draw import draw_documents, read_label_draw
+from rankproof._results.label_tasks import draw_documents, read_label_draw
 from rankproof._server.judging_queue import QueueOptions
 from support.results_server import data_of, many_pairs, saved, serving, unjudged
 

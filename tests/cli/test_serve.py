@@ -24,7 +24,7 @@ from rankproof._data.dataset import Dataset
 from rankproof._data.qrels import Qrels
 from rankproof._formats.read import read_qrels, write_folder
 from rankproof._results.folder import load_results
-from rankproof._results.label_draw import read_label_draw
+from rankproof._results.label_tasks import read_label_draw
 from support.claims_to_label import claim_results
 from support.results_server import Visitor, data_of, judged_by_machine, judged_in, many_pairs, saved, serving, unjudged
 from support.small_datasets import small_dataset

@@ -77,10 +77,10 @@ def test_the_examples_of_a_page_run_one_after_the_other(
         assert all(0 < names["own"].result.means[system]["nDCG@10"] < 1 for system in ("own", "short"))
 
 
-def test_the_example_of_the_readme_runs() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    names: dict[str, Any] = {}
+def test_the_example_of_dicts_runs() -> None:
+    page = (ROOT / "docs" / "how-to" / "python.md").read_text(encoding="utf-8")
+    (code,) = (code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if 'result.notes["dense"]' in code)
+    names: dict[str, Any] = {"rp": rankproof}
     exec(code, names)
     assert names["result"].means["bm25"]["RR@10"] == 0.75
     assert [note.code for note in names["result"].notes["dense"]] == ["missing-queries"]

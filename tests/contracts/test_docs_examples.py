@@ -46,7 +46,7 @@ def fences(page: Path) -> Iterator[Piece]:
 
 def test_pages_and_their_examples_are_found() -> None:
     assert len(pages()) >= 55
-    assert len(TUTORIAL) >= 5
+    assert len(TUTORIAL) >= 3
     assert sum(1 for page in pages() for _ in fences(page)) >= 200
     assert sum(len(commands(page)) for page in pages()) >= 100
 
@@ -235,6 +235,12 @@ def test_a_command_is_run_and_its_exit_code_shown() -> None:
     assert "\n2\n```" in fresh(page)
 
 
+def test_the_first_lines_of_an_output_are_shown_with_a_mark_of_the_rest() -> None:
+    page = "```console first=2\n$ printf 'a\\nb\\nc\\n'\nold\n```\n"
+    assert fresh(page) == page.replace("old\n", "a\nb\n…\n")
+    assert fresh(page.replace("first=2", "first=3")).count("…") == 0
+
+
 def test_a_failing_command_without_an_exit_code_fails_the_page() -> None:
     with pytest.raises(ExampleError, match="exit code 2"):
         fresh("text\n\n```console\n$ rankproof measures nothing\n```\n")
@@ -317,6 +323,7 @@ def test_a_measured_number_in_a_sentence_may_differ_but_not_without_bound() -> N
         "```Python\n1\n```\n",
         "``` { .python }\n1\n```\n",
         "```python times\n1\n```\n",
+        "```python first=3\n1\n```\n",
         "```shell-session\n$ true\n```\n",
         "- one\n\n  ```console\n  $ true\n  ```\n",
         "~~~output\n1\n~~~\n",

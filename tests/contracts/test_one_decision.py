@@ -23,8 +23,8 @@ from rankproof._io.escape import for_terminal
 from rankproof._render.options import RenderOptions
 from rankproof._render.systems import render_run
 from rankproof._render.table import format_item
-from rankproof._results.document import DECISION_FILE
 from rankproof._results.folder import load_results, save_results
+from rankproof._results.result_json import DECISION_FILE
 from rankproof.errors import escape_invisible
 from support.decision_folders import FOLDERS
 from support.results_server import serving

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._formats.labels import read_labels
+from rankproof._formats.claims import read_labels
 from rankproof._io.open import open_source
 from rankproof.errors import InputError
 

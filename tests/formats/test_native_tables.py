@@ -18,9 +18,8 @@ from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._formats import native
-from rankproof._formats.beir import BEIR
 from rankproof._formats.columns import Kind
-from rankproof._formats.csv import CSV, TSV, DelimitedFormat
+from rankproof._formats.csv import BEIR, CSV, TSV, DelimitedFormat
 from rankproof._formats.json import native_reader
 from rankproof._formats.registry import format_named
 from rankproof._formats.rows import ParseOptions

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rankproof._data.claims import Nugget
-from rankproof._formats.nuggets import QueryNuggets, nugget_blocks, read_nugget_drafts, read_nuggets
+from rankproof._formats.claims import QueryNuggets, nugget_blocks, read_nugget_drafts, read_nuggets
 from rankproof._io.open import open_source
 from rankproof.errors import InputError
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rankproof._formats.beir import BEIR
+from rankproof._formats.csv import BEIR
 from rankproof._formats.texts import text_blocks
 from rankproof._importers.registry import import_source
 from rankproof.errors import InputError

@@ -60,7 +60,7 @@ def test_every_context_is_one_request_and_answers_have_their_own_rubric() -> Non
 
 
 def test_the_page_has_the_rubric_of_answers() -> None:
-    page = (DOCS / "claim-judges.md").read_text()
+    page = (DOCS / "judging.md").read_text()
     assert all(f"| {grade} | {meaning} |" in page for grade, meaning in RELEVANCE_GRADES.items())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rankproof._data.claims import Nugget
-from rankproof._formats.nuggets import read_nugget_drafts, read_nuggets
+from rankproof._formats.claims import read_nugget_drafts, read_nuggets
 from rankproof._io.open import open_source
 from rankproof._io.retry import RetryPolicy
 from rankproof._judge.claims.nuggets import NuggetDrafter, NuggetSettings, NuggetSource, add_drafts, parse_nuggets

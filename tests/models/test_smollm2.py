@@ -10,7 +10,7 @@ import pytest
 
 from rankproof._cli.main import main
 from rankproof._data.identity import identity
-from rankproof._experiment.config_parts import part_by_name, part_table
+from rankproof._experiment.config_settings import part_by_name, part_table
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._chat import llama_cpp as value
 from rankproof.models._chat.llama_cpp import SMOLLM2_FILE, SMOLLM2_SHA256, Llama, SmolLM2, download_smollm2, smollm2_folder

@@ -9,7 +9,7 @@ import pytest
 
 from rankproof._data.ordering import ranked_documents
 from rankproof._io.files import log_path
-from rankproof._results.label_draw import LabelDraw, complete_questions, documents_to_label, draw_questions, read_label_draw
+from rankproof._results.label_tasks import LabelDraw, complete_questions, documents_to_label, draw_questions, read_label_draw
 from rankproof.errors import InputError
 from support.small_results import small_results
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from rankproof._data.answers import Answer, Answers
 from rankproof._data.claims import Claim, ClaimVerdict
 from rankproof._data.dataset import Queries, Query
-from rankproof._results.claim_items import ClaimItem
 from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.label_tasks import ClaimItem
 from rankproof._server.claim_queue import ClaimQueue
 from support.claims_to_label import (
     ANSWERS,

@@ -10,10 +10,10 @@ import pytest
 
 from rankproof._data.claims import Claim
 from rankproof._data.dataset import Queries
-from rankproof._formats.labels import claim_key, read_labels
+from rankproof._formats.claims import claim_key, read_labels
 from rankproof._io.files import log_path
 from rankproof._io.open import open_source
-from rankproof._results.claim_items import ClaimItem
+from rankproof._results.label_tasks import ClaimItem
 from rankproof._server import logged_file
 from rankproof._server.label_log import LabelLog, labels_by_person
 from rankproof.errors import ExternalError, RankproofError, UsageError

@@ -12,7 +12,7 @@ from rankproof._data.sentences import sentence_spans
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof._results.answers_results import answers_results
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._results.label_draw import draw_claims
+from rankproof._results.label_tasks import draw_claims
 from rankproof._server.claim_queue import ClaimQueue, build_claim_queue
 
 SYSTEMS = ("secret-one", "secret-two")

@@ -16,7 +16,7 @@ from rankproof._data.run import Run
 from rankproof._io.files import log_path
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
-from rankproof._results.label_draw import DRAW_KEY, LabelDraw, draw_questions
+from rankproof._results.label_tasks import DRAW_KEY, LabelDraw, draw_questions
 from rankproof._server.claim_queue import build_claim_queue
 from support.small_results import small_results
 

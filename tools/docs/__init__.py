@@ -6,6 +6,7 @@ What is run:
 - a `python` fence; the `output` fence after it shows what it printed, or the value of its last line
 - a `console` fence: each line that starts with `$ ` is a command, its output follows; `$ echo $?` must follow a command that
   fails
+- `console first=20`: the first 20 lines of each command's output are shown
 - a fence with `title="NAME"` is first written to the file NAME
 - `<!--python … -->` and `<!--console … -->`: the same, hidden
 - `12.5<!--= EXPRESSION -->`: the number is replaced by the value of the expression, with the same number of decimals

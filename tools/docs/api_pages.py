@@ -21,8 +21,17 @@ TOP: dict[str, tuple[str, ...]] = {
 }
 """Title to the packages that define the names; the names are those of `rankproof`."""
 MODULES: dict[str, tuple[str, dict[str, str]]] = {
-    "parts": ("Stages, models and stores", {"Stages": "stages", "Models": "models", "Stores": "stores"}),
-    "types": ("Types, plugins and errors", {"Types": "types", "Plugins": "plugins", "Errors": "errors"}),
+    "types": (
+        "Stages, models, stores, types, plugins and errors",
+        {
+            "Stages": "stages",
+            "Models": "models",
+            "Stores": "stores",
+            "Types": "types",
+            "Plugins": "plugins",
+            "Errors": "errors",
+        },
+    ),
 }
 """File to its title and the public modules of its sections, as in `rp.stages.BM25`."""
 PAGES = ("rankproof", *MODULES)
@@ -51,8 +60,8 @@ def _top_sections() -> dict[str, dict[str, Any]]:
 
 def _module_page(name: str) -> str:
     title, modules = MODULES[name]
-    tables = "\n".join(_table(section, _module_names(module)) for section, module in modules.items())
-    return f"# {title}\n\n{tables}"
+    lists = "\n".join(_list(section, _module_names(module)) for section, module in modules.items())
+    return f"# {title}\n\n{lists}"
 
 
 def _top_names(packages: tuple[str, ...]) -> dict[str, Any]:
@@ -83,6 +92,12 @@ def _measure_links() -> str:
 def _table(title: str, names: dict[str, Any]) -> str:
     rows = "".join(f"| `{name}` | {_sentence(value)} |\n" for name, value in names.items())
     return f"## {title}\n\n| name | what it is |\n| :--- | :--- |\n{rows}"
+
+
+def _list(title: str, names: dict[str, Any]) -> str:
+    """The names, and what a name is that has no entry below."""
+    others = "".join(f"- `{name}`: {_sentence(value)}\n" for name, value in names.items() if not _entry(value, ""))
+    return f"## {title}\n\n{', '.join(f'`{name}`' for name in names)}\n" + (f"\n{others}" if others else "")
 
 
 def _entry(value: Any, options: str) -> str:

@@ -25,9 +25,9 @@ from rankproof._cli.main import main
 from rankproof._io.files import RESULT_FILE
 from rankproof._render.options import RenderOptions
 from rankproof._render.systems import render_run
-from rankproof._results.document import EXPERIMENT_FILE, QRELS_FILE, QUERIES_FILE, SNIPPETS_FILE
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, results_file_sha256
+from rankproof._results.result_json import EXPERIMENT_FILE, QRELS_FILE, QUERIES_FILE, SNIPPETS_FILE
 from rankproof.errors import RankproofError
 from rankproof.models._minilm import download_minilm
 

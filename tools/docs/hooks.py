@@ -1,4 +1,4 @@
-"""The mkdocs hooks: fresh output in every page, links to files outside docs.
+"""The mkdocs hooks: fresh output in every page, links to files outside docs, the sample report.
 
 A committed page that differs from its fresh output is a warning, and so is a picture of another run of the demo.
 """
@@ -8,11 +8,15 @@ from __future__ import annotations
 import logging
 import os
 import re
+import tempfile
 from os.path import normpath
 from pathlib import Path
 from typing import Any
 
+import rankproof
+
 from .api_pages import reference_entries
+from .demo import unpack_demo
 from .page import built, differs
 from .pictures import stale_pictures
 from .session import ExampleError
@@ -21,6 +25,7 @@ from .site import DOCS, PROJECT_PAGES, ROOT, fresh_pages
 _log = logging.getLogger("mkdocs.plugins.rankproof")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]+)\]\((?P<target>(?:\.\./)+[^)#]+)(?:#[^)]*)?\)")
 _STALE = "%s shows other output than its examples give; run: make docs-refresh"
+SAMPLE_REPORT = "sample-report.html"
 _shown: dict[str, str] = {}
 
 
@@ -49,6 +54,12 @@ def _check_project() -> None:
             _log.warning(_STALE, page.name)
     if stale := stale_pictures():
         _log.warning("%s: not drawn from the run that the pages show; run: make docs-refresh", ", ".join(stale))
+
+
+def on_post_build(config: Any) -> None:
+    """Writes the report of the saved run of the demo beside the pages, for the landing page."""
+    with tempfile.TemporaryDirectory() as folder:
+        rankproof.report(unpack_demo(folder), path=Path(config["site_dir"], SAMPLE_REPORT))
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

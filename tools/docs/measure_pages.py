@@ -144,7 +144,7 @@ _SPELLINGS = {"RBP": "none; `rbp` is [GradedRBP](#gradedrbp)", "GradedRBP": "`tr
 
 def _names(measure: Measure) -> str:
     """How the measure is written, its parameters, other names, and source."""
-    written = f"`{notation(measure)}`".replace(", ", "`, `")
+    written = "" if measure.formula else f"`{notation(measure)}`".replace(", ", "`, `")
     parameters = ", ".join(f"`{text}`" for text in parameter_texts(measure) if text != measure.at)
     others = _SPELLINGS.get(measure.name) or ", ".join(f"`{name}`" for name in measure.aliases)
     texts = {"Written": written, "Parameters": parameters, "Other names": others, "Source": for_markdown(measure.source)}

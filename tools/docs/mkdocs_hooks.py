@@ -5,6 +5,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tools.docs.hooks import on_page_markdown, on_pre_build
+from tools.docs.hooks import on_page_markdown, on_post_build, on_pre_build
 
-__all__ = ["on_page_markdown", "on_pre_build"]
+__all__ = ["on_page_markdown", "on_post_build", "on_pre_build"]

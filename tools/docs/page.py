@@ -56,7 +56,7 @@ def _shown_fence(piece: Piece) -> str:
     """The fence; what a command or Python writes stands in a fence of its own, which has nothing to copy."""
     if piece.language == "output":
         return f"{_OUTPUT}{piece.text}{piece.closing}"
-    opening = piece.opening.replace(" times\n", "\n")
+    opening = re.sub(r" (?:times|first=\d+)\b", "", piece.opening)
     if piece.language != "console":
         return opening + piece.text + piece.closing
     return "\n".join(
@@ -88,7 +88,7 @@ def _fresh_fence(piece: Piece, session: Session, output: str | None) -> tuple[st
     elif piece.language == "python" and piece.is_run:
         return piece.text, session.run_python(piece.text)
     elif piece.language == "console" and piece.is_run:
-        new = session.run_console(piece.text)
+        new = session.run_console(piece.text, piece.most_lines)
         return (piece.text if piece.is_unseen else new), None
     elif piece.language == "output":
         if output is None:

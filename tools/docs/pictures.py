@@ -33,6 +33,7 @@ _REPORTS = {
     "report-light": ((1280, 1260), "light", ""),
     "report-dark": ((1280, 1500), "dark", "#segments"),
     "report-phone": ((390, 1660), "light", ""),
+    "explorer": ((1280, 1000), "light", "#queries?query=q046"),
 }
 _CHANGES = {
     "changes": ((1280, 1500), "light", ""),

@@ -10,6 +10,7 @@ from itertools import groupby
 _OPENING = re.compile(r"^```(?P<language>[\w-]*)(?P<rest>[^`]*)$")
 _UNSEEN = re.compile(r"^<!--(?P<language>python|console)$")
 _TITLE = re.compile(r'\btitle="([^"]+)"')
+_FIRST = re.compile(r"\bfirst=(\d+)")
 _NOT_RUN = re.compile(r"<!-- not run: [^>]+ -->\s*$")
 
 
@@ -44,6 +45,12 @@ class Piece:
     def has_times(self) -> bool:
         """Whether times may differ in it."""
         return self.opening.split()[1:2] == ["times"]
+
+    @property
+    def most_lines(self) -> int | None:
+        """How many lines of a command's output are shown."""
+        found = _FIRST.search(self.opening)
+        return int(found[1]) if found else None
 
     def whole(self, text: str) -> str:
         """The piece with another body."""

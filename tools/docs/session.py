@@ -58,13 +58,13 @@ class Session:
         """The value of an expression."""
         return eval(compile(expression.strip(), "page", "eval", dont_inherit=True), self.names)
 
-    def run_console(self, text: str) -> str:
-        """The commands of a block, each with what it writes now."""
+    def run_console(self, text: str, most_lines: int | None = None) -> str:
+        """The commands of a block, each with what it writes now, or the first lines of it."""
         shown = ""
         for command in _commands(text):
             if self._code and "$?" not in command:
                 raise ExampleError(f"the command before `{command}` ended with exit code {self._code}")
-            shown += f"$ {command}\n" + self._output(command.replace("\\\n", " "))
+            shown += f"$ {command}\n" + _first_lines(self._output(command.replace("\\\n", " ")), most_lines)
         if self._code:
             raise ExampleError(f"the last command ended with exit code {self._code}:\n{shown}")
         return shown
@@ -104,6 +104,12 @@ def _shown(text: str) -> str:
     lines = _PROGRESS.sub("", text).splitlines()
     folded = [fill(line, WIDTH) if line.startswith(_BESIDE) else line for line in lines]
     return "".join(f"{line.rstrip()}\n" for line in "\n".join(folded).splitlines())
+
+
+def _first_lines(text: str, most: int | None) -> str:
+    """The first lines, with a mark of what is left out."""
+    lines = text.splitlines(keepends=True)
+    return text if most is None or len(lines) <= most else "".join(lines[:most]).rstrip("\n") + "\n…\n"
 
 
 @contextmanager

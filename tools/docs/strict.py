@@ -12,7 +12,7 @@ _REMARK = re.compile(r"<!-- (?:not run: [^>]+|shown: [^>]+|end) -->")
 _CODE = re.compile(r"`[^`\n]*`")
 _TILDES = re.compile(r"^\s*~~~.*$", re.MULTILINE)
 _INDENTED = re.compile(r"^\s+```\s*\{?\s*\.?(?:py|console|output).*$", re.MULTILINE | re.IGNORECASE)
-_OPENING = re.compile(r'```(?P<language>[a-z]*)(?P<times> times)?(?: title="[^"]+")?\n')
+_OPENING = re.compile(r'```(?P<language>[a-z]*)(?P<times> times)?(?P<first> first=\d+)?(?: title="[^"]+")?\n')
 _VALUE = re.compile(r"(?<![\d.])0?\.\d{3,4}(?![\d.])")
 _RUN = ("python", "console", "output")
 
@@ -44,9 +44,11 @@ def _refuse_prose(text: str, understood: Iterable[re.Pattern[str]]) -> None:
 def _refuse_fence(opening: str) -> None:
     known = _OPENING.fullmatch(opening)
     if known is None:
-        raise ExampleError(f'only times or title="NAME" may follow the language: {opening.strip()}')
+        raise ExampleError(f'only times, first=LINES or title="NAME" may follow the language: {opening.strip()}')
     language = known["language"]
     if language not in _RUN and language.startswith(("py", "ipy", "consol", "out", "shell")):
         raise ExampleError(f"{language} is not run; use {', '.join(_RUN[:-1])} or {_RUN[-1]}")
+    if known["first"] and language != "console":
+        raise ExampleError(f"first=LINES is allowed for console only: {opening.strip()}")
     if known["times"] and language not in _RUN[1:]:
         raise ExampleError(f"times is allowed for console and output only: {opening.strip()}")

@@ -184,7 +184,7 @@ def hits_from_native(judged: JudgedQueries, found: align.Aligned) -> Hits:
 def raise_native_error(error: align.ReadError, source: str) -> NoReturn:
     """Raises the error of the extension as an InputError; the Python parsers say what is wrong with a token."""
     from rankproof._formats import trec
-    from rankproof._formats.fields import parse_score
+    from rankproof._formats.rows import parse_score
 
     code, number, fields = error.args
     line = number or None

@@ -13,7 +13,7 @@ from rankproof._align.hits import JudgedQueries
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import row_error
-from rankproof._formats.preferences import PreferenceRow
+from rankproof._formats.trec import PreferenceRow
 
 
 @dataclass(frozen=True, eq=False)

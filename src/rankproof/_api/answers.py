@@ -258,7 +258,7 @@ def _nuggets(nuggets: NuggetsLike | None, queries: Queries | None) -> Mapping[st
     if nuggets is None:
         return None if queries is None else nuggets_from_queries(queries)
     if isinstance(nuggets, str | os.PathLike):
-        from rankproof._formats.nuggets import read_nuggets
+        from rankproof._formats.claims import read_nuggets
         from rankproof._io.open import open_source
 
         return read_nuggets(open_source(os.fspath(nuggets)))

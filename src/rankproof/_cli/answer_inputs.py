@@ -228,7 +228,7 @@ def _with_options(given: GivenAnswers, args: argparse.Namespace) -> GivenAnswers
 
 
 def _nuggets(path: str) -> dict[str, tuple[Nugget, ...]]:
-    from rankproof._formats.nuggets import read_nuggets
+    from rankproof._formats.claims import read_nuggets
     from rankproof._io.open import open_source
 
     return dict(read_nuggets(open_source(path)))

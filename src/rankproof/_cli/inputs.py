@@ -219,8 +219,8 @@ def check_results_folder(path: str) -> None:
 def check_result_document(path: str) -> None:
     """Refuses a folder with a damaged result.json, or with the other files of results and without it."""
     from rankproof._io.files import RESULT_FILE
-    from rankproof._results.document import EXPERIMENT_FILE, RUNS_FOLDER
     from rankproof._results.folder import read_document
+    from rankproof._results.result_json import EXPERIMENT_FILE, RUNS_FOLDER
 
     if os.path.isfile(os.path.join(path, RESULT_FILE)):
         read_document(path)

@@ -81,7 +81,7 @@ def _model_named(name: str, given: dict[str, Any]) -> ChatModel:
 
 
 def _from_file(path: str) -> ChatModel:
-    from rankproof._experiment.config_parts import part_by_name
+    from rankproof._experiment.config_settings import part_by_name
     from rankproof._io.toml_file import read_toml
 
     page = read_toml(path)

@@ -55,7 +55,7 @@ def draft_nuggets(given: GivenAnswers, args: argparse.Namespace, terminal: Termi
 
 def _left(given: GivenAnswers, path: str) -> list[NuggetSource]:
     """The questions without a line in the file."""
-    from rankproof._formats.nuggets import read_nugget_drafts
+    from rankproof._formats.claims import read_nugget_drafts
     from rankproof._io.open import open_source
     from rankproof._judge.claims.nuggets import nugget_sources
 

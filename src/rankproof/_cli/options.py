@@ -176,7 +176,7 @@ def add_log_option(group: argparse._ArgumentGroup) -> None:
 def look_log(args: argparse.Namespace) -> str | None:
     """The log of looks: that of --log, else of the one results folder; None if there is neither."""
     from rankproof._io.files import is_results_folder
-    from rankproof._results.document import LOOKS_FILE
+    from rankproof._results.result_json import LOOKS_FILE
 
     if args.log is not None:
         return str(args.log)

@@ -188,7 +188,7 @@ def _format_of_grades(named: str | None) -> str | None:
 
 def _judge_preferences(path: str, form: str, options: EvaluateOptions) -> JudgedQueries:
     from rankproof._align.preferences import judge_preferences
-    from rankproof._formats.preferences import preference_rows
+    from rankproof._formats.trec import preference_rows
     from rankproof._io.open import open_source
 
     source = open_source(path, encoding=options.files.encoding)

@@ -8,8 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from rankproof._experiment.config_parts import absolute_path, part_by_name
-from rankproof._experiment.config_settings import EVERY, TOP, is_scorer, is_system, is_systems, keys_of, part_kind, takes
+from rankproof._experiment.config_settings import (
+    EVERY,
+    TOP,
+    absolute_path,
+    is_scorer,
+    is_system,
+    is_systems,
+    keys_of,
+    part_by_name,
+    part_kind,
+    takes,
+)
 from rankproof._experiment.experiment import MAX_STAGE_DEPTH, TOO_MANY_STAGES_FIX, Experiment, stage_tree
 from rankproof._formats.read import SAMPLE, is_irds_name
 from rankproof._io.file_errors import near_path
@@ -17,7 +27,7 @@ from rankproof._io.import_object import import_object
 from rankproof._io.paths import DATASET_PATTERN_FIX, is_pattern
 from rankproof._io.toml_file import KeyPath, TomlFile, read_toml, toml_value
 from rankproof._registry import Registry, Setting
-from rankproof._results.document import PYTHON_PREFIX
+from rankproof._results.result_json import PYTHON_PREFIX
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measures

@@ -8,15 +8,24 @@ from typing import Any
 
 from rankproof._data.dataset import Dataset
 from rankproof._data.qrels import Qrels
-from rankproof._experiment.config_parts import absolute_path, part_table
 from rankproof._experiment.config_read import SYSTEMS_KEY
-from rankproof._experiment.config_settings import EVERY, TOP, is_scorer, is_system, is_systems, keys_of, part_kind
+from rankproof._experiment.config_settings import (
+    EVERY,
+    TOP,
+    absolute_path,
+    is_scorer,
+    is_system,
+    is_systems,
+    keys_of,
+    part_kind,
+    part_table,
+)
 from rankproof._experiment.experiment import Experiment, checked_qrels, stage_with_inputs
 from rankproof._formats.read import SAMPLE, is_irds_name
 from rankproof._io.open import StrPath, path_text
 from rankproof._io.toml_file import toml_key, toml_value
 from rankproof._registry import Setting, settings_of
-from rankproof._results.document import PYTHON_PREFIX
+from rankproof._results.result_json import PYTHON_PREFIX
 from rankproof.stages._base import Stage
 from rankproof.stages._engines.request import Preset
 from rankproof.stages._engines.templates import variables

@@ -1,20 +1,22 @@
-"""claims.jsonl, the verdicts on the claims of answers, and contexts.jsonl, the texts of their passages."""
+"""Files of claims: verdicts (claims.jsonl), texts of passages (contexts.jsonl), labels (people.jsonl) and nuggets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
 
-from rankproof._data.claims import Against, Claim, ClaimVerdict, Importance, Side, Verdict
+from rankproof._data.claims import Against, Claim, ClaimVerdict, Importance, Nugget, Side, Verdict
 from rankproof._data.row_errors import row_error
+from rankproof._data.text import pluralise
 from rankproof._data.wording.remarks import Remark
-from rankproof._formats.json import parsed_lines
+from rankproof._formats.json import json_line, parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES
 from rankproof._io.escape import escape_json
 from rankproof._io.json_fields import read_fields
 from rankproof._io.streams import ByteSource
 from rankproof._io.strict_json import JsonObject
+from rankproof.errors import InputError, for_message
 
 EDITED_FIX = "restore the original file, or evaluate the answers again"
 
@@ -169,3 +171,154 @@ def _json_block(record: Mapping[str, Any]) -> bytes:
     import json
 
     return escape_json(json.dumps(record, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
+
+
+ClaimLabel = Literal["supported", "contradicted", "not_stated", "nothing_to_check"]
+CLAIM_LABELS: tuple[ClaimLabel, ...] = get_args(ClaimLabel)
+ClaimKey = tuple[str, str, str, str, int, int]
+"""Query, system, side, against, reference and number of a claim."""
+CLAIM_SAMPLE = {"draw": "claims"}
+"""The first line of a file of labels whose claims were drawn at random, each with the same chance."""
+_LABEL_FIX = 'write {"query", "system", "side", "n", "against", "text", "label", "person"} as rankproof serve does'
+
+
+@dataclass(frozen=True, slots=True)
+class _LabelLine:
+    """The keys of a line; those with a default may be missing."""
+
+    query: str
+    system: str
+    side: Side
+    n: int
+    against: Against
+    text: str
+    label: ClaimLabel
+    person: str
+    when: str = ""
+    reference: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PersonLabel:
+    """What one person says of one claim, with the line of the file."""
+
+    key: ClaimKey
+    text: str
+    label: ClaimLabel
+    person: str
+    when: str
+    line: int
+
+    @property
+    def value(self) -> float | None:
+        """1 for a supported claim, 0 for any other, None where there is nothing to check."""
+        return None if self.label == "nothing_to_check" else float(self.label == "supported")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimLabels:
+    """The labels of a file; `is_claim_sample` says that the file calls its claims a random draw."""
+
+    source: str
+    labels: tuple[PersonLabel, ...]
+    is_claim_sample: bool = False
+
+    def error(self, label: PersonLabel, what: str, fix: str) -> InputError:
+        """An error about one label."""
+        return InputError(what, fix=fix, source=self.source, line=label.line)
+
+
+def claim_key(verdict: ClaimVerdict) -> ClaimKey:
+    """The key of the claim that a verdict is on."""
+    claim = verdict.claim
+    return verdict.query, verdict.system, claim.side, verdict.against, claim.reference, claim.n
+
+
+def read_labels(source: ByteSource) -> ClaimLabels:
+    """The labels of people.jsonl; a person who labels a claim twice, or a file without a label, is an error."""
+    first: dict[tuple[ClaimKey, str, str], int] = {}
+    labels: list[PersonLabel] = []
+    is_claim_sample = False
+    for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
+        if item == CLAIM_SAMPLE and not labels:
+            is_claim_sample = True
+            continue
+        values = JsonObject(item, source.name, line=line, damaged_fix=_LABEL_FIX)
+        read = read_fields(_LabelLine, values)
+        if not read.person.strip():
+            raise values.error("person is empty", "write who gave the label, so that people can be compared")
+        key = read.query, read.system, read.side, read.against, read.reference, read.n
+        if (before := first.setdefault((key, read.text, read.person), line)) != line:
+            what = f"{for_message(read.person)} labelled this claim twice, first on line {before}"
+            raise values.error(what, "keep one of the two lines")
+        labels.append(PersonLabel(key, read.text, read.label, read.person, read.when, line))
+    if not labels:
+        raise InputError("the file has no label", fix="label claims with: rankproof serve RESULTS", source=source.name)
+    return ClaimLabels(source.name, tuple(labels), is_claim_sample)
+
+
+_NUGGET_FIX = 'write {"query": "q1", "nuggets": [{"text": "…", "importance": "vital"}]}, with vital or okay'
+
+
+@dataclass(frozen=True, slots=True)
+class QueryNuggets:
+    """The nuggets of one query; `confirmed` says that a person has checked them, `drafted_by` names the model that wrote them."""
+
+    query: str
+    nuggets: tuple[Nugget, ...]
+    confirmed: bool = True
+    drafted_by: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """The line of the file."""
+        drafted = {"drafted_by": self.drafted_by} if self.drafted_by else {}
+        return {
+            "query": self.query,
+            "nuggets": [asdict(nugget) for nugget in self.nuggets],
+            "confirmed": self.confirmed,
+            **drafted,
+        }
+
+
+def read_nuggets(source: ByteSource) -> dict[str, tuple[Nugget, ...]]:
+    """The nuggets of each query; a draft that no person has confirmed is an error."""
+    lines = list(_lines(source))
+    drafts = [line for line, query_nuggets in lines if not query_nuggets.confirmed]
+    if drafts:
+        others = f", as are those of {pluralise(len(drafts) - 1, 'other query', 'other queries')}" if drafts[1:] else ""
+        query = next(query_nuggets.query for line, query_nuggets in lines if line == drafts[0])
+        raise InputError(
+            f"the nuggets of query {for_message(query)} are a draft that no person has confirmed{others}",
+            fix=f'confirm them with: rankproof serve RESULTS --nuggets {source.name}, or read them and write "confirmed": true',
+            source=source.name,
+            line=drafts[0],
+        )
+    return {query_nuggets.query: query_nuggets.nuggets for _, query_nuggets in lines}
+
+
+def read_nugget_drafts(source: ByteSource) -> dict[str, QueryNuggets]:
+    """The nuggets of each query, confirmed or not."""
+    return {query_nuggets.query: query_nuggets for _, query_nuggets in _lines(source)}
+
+
+def nugget_blocks(nuggets: Iterable[QueryNuggets]) -> Iterator[bytes]:
+    """The nuggets, one query a line."""
+    return (json_line(query_nuggets.plain()) for query_nuggets in nuggets)
+
+
+def _lines(source: ByteSource) -> Iterator[tuple[int, QueryNuggets]]:
+    first: dict[str, int] = {}
+    for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
+        yield line, nuggets_of_line(item, first, source=source.name, line=line)
+
+
+def nuggets_of_line(item: Any, first: dict[str, int], *, source: str, line: int) -> QueryNuggets:
+    """The nuggets of the value of a line; `first` has the line of each query so far, and gets that of this query."""
+    values = JsonObject(item, source, line=line, damaged_fix=_NUGGET_FIX)
+    read = read_fields(QueryNuggets, values)
+    if (before := first.setdefault(read.query, line)) != line:
+        what = f"query {for_message(read.query)} is there twice, first on line {before}"
+        raise values.error(what, "join the two lines")
+    if any(not nugget.text.strip() for nugget in read.nuggets):
+        raise values.error("a nugget has no text", "write its text, or remove it")
+    return read

@@ -14,8 +14,7 @@ from rankproof._data.run import Run, RunRow
 from rankproof._extras import extra
 from rankproof._formats.arrow import RowStream, StreamColumns, judgements, load_pyarrow, run_rows, stream_layout
 from rankproof._formats.columns import Columns, find_columns
-from rankproof._formats.fields import is_nan, rank_of_value
-from rankproof._formats.rows import build_qrels, build_run, judgement, run_row
+from rankproof._formats.rows import build_qrels, build_run, is_nan, judgement, rank_of_value, run_row
 from rankproof._io.file_errors import file_error
 
 _LIBRARIES = ("pandas", "polars")

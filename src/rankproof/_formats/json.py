@@ -13,8 +13,7 @@ from rankproof._data.run import Run, RunRow
 from rankproof._formats import native
 from rankproof._formats import rows as records
 from rankproof._formats.columns import Kind, find_columns, kind_from_names
-from rankproof._formats.fields import id_of_value, json_type_name, score_of_json
-from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
+from rankproof._formats.rows import ParseOptions, build_qrels, build_run, id_of_value, json_type_name, ranked_rows, score_of_json
 from rankproof._io import strict_json
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import BOM, decode_line, numbered_text_lines, read_all_bytes

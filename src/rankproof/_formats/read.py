@@ -17,11 +17,10 @@ from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run
 from rankproof._extras import extra
-from rankproof._formats.beir import BEIR
+from rankproof._formats.csv import BEIR
 from rankproof._formats.detect import open_file
-from rankproof._formats.fields import id_of_value
 from rankproof._formats.registry import COMPRESSED_SUFFIXES, system_name
-from rankproof._formats.rows import build_qrels, run_without_duplicates, subtopic_of_value
+from rankproof._formats.rows import build_qrels, id_of_value, run_without_duplicates, subtopic_of_value
 from rankproof._formats.texts import read_queries, text_blocks
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import check_folder_file, write_blocks

@@ -56,14 +56,14 @@ _COMPONENTS = (
         "columns separated by white space: 4 in qrels, 6 in a run",
         suffixes=(".trec", ".run", ".qrels", ".qrel", ".txt", ".res"),
     ),
-    FormatComponent("beir", "rankproof._formats.beir:BEIR", "BEIR qrels: query-id, corpus-id, score, separated by tabs"),
+    FormatComponent("beir", "rankproof._formats.csv:BEIR", "BEIR qrels: query-id, corpus-id, score, separated by tabs"),
     FormatComponent("csv", "rankproof._formats.csv:CSV", "a table with a header, separated by commas", suffixes=(".csv",)),
     FormatComponent("tsv", "rankproof._formats.csv:TSV", "a table with a header, separated by tabs", suffixes=(".tsv", ".tab")),
     FormatComponent(
         "json", "rankproof._formats.json:JSON", "{query: {document: number}}, or an array of rows", suffixes=(".json",)
     ),
     FormatComponent("jsonl", "rankproof._formats.json:JSONL", "one JSON object per line", suffixes=(".jsonl", ".ndjson")),
-    FormatComponent("parquet", "rankproof._formats.parquet:PARQUET", "a Parquet table", "parquet", suffixes=(".parquet", ".pq")),
+    FormatComponent("parquet", "rankproof._formats.arrow:PARQUET", "a Parquet table", "parquet", suffixes=(".parquet", ".pq")),
 )
 FORMATS: Registry[FileFormat] = Registry("format", "rankproof.formats", _COMPONENTS)
 _OWN_SUFFIXES = {suffix: component.name for component in _COMPONENTS for suffix in component.suffixes}

@@ -11,14 +11,14 @@ from itertools import chain, islice
 from typing import Any
 
 from rankproof._data.row_errors import row_error
+from rankproof._formats.arrow import open_parquet, parquet_batches
 from rankproof._formats.columns import COLUMN_NAMES, TEXT_NAMES, normalised_name
 from rankproof._formats.csv import checked_delimiter
 from rankproof._formats.detect import detect_container
-from rankproof._formats.fields import json_type_name
 from rankproof._formats.frames import arrow_table, column_lists, column_names, library_of
 from rankproof._formats.json import JsonContent, parsed_lines
-from rankproof._formats.parquet import open_parquet, parquet_batches
 from rankproof._formats.registry import COMPRESSED_SUFFIXES, format_of_suffix
+from rankproof._formats.rows import json_type_name
 from rankproof._formats.texts import MAX_TEXT_BYTES
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import numbered_text_lines

@@ -15,8 +15,8 @@ from rankproof._data.dataset import Queries, Query, checked_weight
 from rankproof._data.row_errors import row_error
 from rankproof._data.validation import checked_id, made_id
 from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES, names_for_message, normalised_name
-from rankproof._formats.fields import id_of_value, json_type_name
 from rankproof._formats.json import json_line, parsed_lines
+from rankproof._formats.rows import id_of_value, json_type_name
 from rankproof._io.escape import escape_json
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import BOM, numbered_text_lines, read_all_bytes

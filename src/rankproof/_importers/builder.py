@@ -22,7 +22,7 @@ from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
 from rankproof._data.text import encodable, pluralise
 from rankproof._data.validation import ID_DIGITS, checked_id, made_id
 from rankproof._formats.columns import normalised_name
-from rankproof._formats.fields import id_of_value, is_nan
+from rankproof._formats.rows import id_of_value, is_nan
 from rankproof._formats.texts import with_parsed_fields
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource, missing_parts
 from rankproof._io.corpus_store import CorpusStorage, CorpusWriter

@@ -16,8 +16,7 @@ from rankproof._formats.source_table import SourceTable, open_frame
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.cells import object_in
 from rankproof._importers.rag import is_known_column, merged_logs
-from rankproof._importers.rag_contexts import items_in
-from rankproof._importers.rag_tables import log_table
+from rankproof._importers.rag_tables import items_in, log_table
 from rankproof.errors import InputError, UsageError, for_message
 
 _ANSWERS = ("answer", "response", "output", "result", "actual_output", "generation", "prediction", "text", "content")

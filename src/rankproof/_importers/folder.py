@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator
 
 from rankproof._data.answers import references_from_queries
-from rankproof._formats.beir import BEIR
+from rankproof._formats.csv import BEIR
 from rankproof._formats.read import DEFAULT_SPLIT
 from rankproof._formats.registry import system_name
 from rankproof._formats.source_table import SourceTable

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from rankproof._data.grades import GradeReader
-from rankproof._formats.fields import json_type_name
 from rankproof._formats.json import JsonContent
+from rankproof._formats.rows import json_type_name
 from rankproof._importers.base import ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._io.strict_json import JsonPath

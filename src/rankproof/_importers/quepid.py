@@ -13,7 +13,7 @@ from rankproof._data.qrels import Judgement
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import COLUMN_NAMES, normalised_name
-from rankproof._formats.fields import rank_of_value
+from rankproof._formats.rows import rank_of_value
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder

@@ -17,13 +17,15 @@ from rankproof._formats.columns import COLUMN_NAMES, normalised_name
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import plain_fields
-from rankproof._importers.cells import TableCell, list_in_text, object_in
-from rankproof._importers.rag_contexts import (
-    context_of_text,
-    contexts_of_objects,
-    items_in,
-    printed_contexts,
-    split_at_bars,
+from rankproof._importers.cells import (
+    SETTING,
+    SETTING_HELP,
+    THIRDS,
+    TableCell,
+    Thresholds,
+    list_in_text,
+    object_in,
+    thresholds_of,
 )
 from rankproof._importers.rag_merge import Context, LogMerge, Sample, rows_of
 from rankproof._importers.rag_tables import (
@@ -32,13 +34,17 @@ from rankproof._importers.rag_tables import (
     RETRIEVED,
     ROLE_NAMES,
     check_log_columns,
+    context_of_text,
+    contexts_of_objects,
     conversations,
+    items_in,
     joined_by_place,
     log_columns,
     log_table,
     named_columns,
+    printed_contexts,
+    split_at_bars,
 )
-from rankproof._importers.score_grades import SETTING, SETTING_HELP, THIRDS, Thresholds, thresholds_of
 from rankproof.errors import InputError, for_message
 
 IMPORTER = "rag"

@@ -16,7 +16,7 @@ from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import made_id
 from rankproof._formats.columns import names_for_message
 from rankproof._importers.base import ImportCounts, Imported, ImportReport, ImportSource
-from rankproof._importers.score_grades import THIRDS, Thresholds, are_grades, describe_thresholds, grade_by
+from rankproof._importers.cells import THIRDS, Thresholds, are_grades, describe_thresholds, grade_by
 from rankproof.errors import InputError, for_message
 
 _RELEVANT = 1

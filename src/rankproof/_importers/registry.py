@@ -35,10 +35,12 @@ IMPORTERS: Registry[Importer] = Registry(
     "importer",
     "rankproof.importers",
     (
-        Component("beir", f"{_PACKAGE}.beir:BEIR_FOLDER", "a folder with corpus, queries (JSONL, CSV or TSV) and qrels"),
+        Component("beir", f"{_PACKAGE}.known_layouts:BEIR_FOLDER", "a folder with corpus, queries (JSONL, CSV or TSV) and qrels"),
         Component("esci", f"{_PACKAGE}.esci:ESCI", "Amazon's Shopping Queries: a table with esci_label, and one of products"),
         Component(
-            "mteb", f"{_PACKAGE}.mteb:MTEB", "a folder of MTEB: corpus, queries, and qrels or default, as Parquet or JSONL"
+            "mteb",
+            f"{_PACKAGE}.known_layouts:MTEB",
+            "a folder of MTEB: corpus, queries, and qrels or default, as Parquet or JSONL",
         ),
         Component(
             "trec",
@@ -46,7 +48,7 @@ IMPORTERS: Registry[Importer] = Registry(
             "TREC topics (<top>, XML, or lines of id and text) with qrels; MS MARCO's files",
             aliases=("msmarco",),
         ),
-        Component("irds", f"{_PACKAGE}.irds:IR_DATASETS", "a dataset of ir_datasets: irds:NAME", "datasets"),
+        Component("irds", f"{_PACKAGE}.known_layouts:IR_DATASETS", "a dataset of ir_datasets: irds:NAME", "datasets"),
         Component(
             "rag",
             f"{_PACKAGE}.rag:RAG",
@@ -66,15 +68,19 @@ IMPORTERS: Registry[Importer] = Registry(
             "candidates of RankLLM and Anserini, and answers of TREC RAG, in JSONL or JSON, with qrels",
             aliases=("rankllm", "anserini"),
         ),
-        Component("pyvespa", f"{_PACKAGE}.pyvespa:PYVESPA", "queries and relevant_docs of an evaluation with pyvespa in JSON"),
+        Component(
+            "pyvespa", f"{_PACKAGE}.json_exports:PYVESPA", "queries and relevant_docs of an evaluation with pyvespa in JSON"
+        ),
         Component("autorag", f"{_PACKAGE}.autorag:AUTORAG", "qa.parquet and corpus.parquet of AutoRAG, or the folder with both"),
-        Component("llama-index", f"{_PACKAGE}.llama_index:LLAMA_INDEX", "an EmbeddingQAFinetuneDataset of LlamaIndex in JSON"),
+        Component("llama-index", f"{_PACKAGE}.json_exports:LLAMA_INDEX", "an EmbeddingQAFinetuneDataset of LlamaIndex in JSON"),
         Component("quepid", f"{_PACKAGE}.quepid:QUEPID", "exports of a case, a snapshot or a book of Quepid"),
         Component(
             "elasticsearch", f"{_PACKAGE}.rank_eval:RANK_EVAL", "a _rank_eval request, and its responses as one system each"
         ),
         Component(
-            "opensearch", f"{_PACKAGE}.opensearch:OPENSEARCH", "judgement lists and query sets of the Search Relevance Workbench"
+            "opensearch",
+            f"{_PACKAGE}.json_exports:OPENSEARCH",
+            "judgement lists and query sets of the Search Relevance Workbench",
         ),
         Component("ubi", f"{_PACKAGE}.ubi:UBI", "queries and events of User Behavior Insights: clicks become judgements"),
         Component(

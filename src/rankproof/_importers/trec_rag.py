@@ -11,8 +11,8 @@ from rankproof._data.answers import Answer, Answers, as_answer
 from rankproof._data.qrels import Judgement
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
-from rankproof._formats.fields import id_of_value, score_of_json
 from rankproof._formats.read import read_qrels
+from rankproof._formats.rows import id_of_value, score_of_json
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder, field_names, plain_fields

@@ -15,7 +15,7 @@ from rankproof._data.text import pluralise
 from rankproof._data.validation import made_id
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
-from rankproof._importers.score_grades import SETTING, SETTING_HELP, Thresholds, describe_thresholds, grade_by, thresholds_of
+from rankproof._importers.cells import SETTING, SETTING_HELP, Thresholds, describe_thresholds, grade_by, thresholds_of
 from rankproof._importers.ubi_log import IMPRESSION, UbiLog, UbiRecord, may_have_records, records
 from rankproof._statistics.clicks import CLICK_MODELS, ClickLog, ClickModel, Pair, PairCounts, ShownList
 from rankproof.errors import InputError, UsageError, for_message

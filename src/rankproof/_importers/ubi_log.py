@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankproof._data.validation import checked_id
-from rankproof._formats.fields import rank_of_value
+from rankproof._formats.rows import rank_of_value
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import ImportCounts, ImportSource
 from rankproof._importers.cells import TableCell, list_in_text, object_in

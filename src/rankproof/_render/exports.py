@@ -75,7 +75,7 @@ def _csv(results: ExperimentResult, options: RenderOptions, show_note: ShowNote)
 
 
 def _json(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> bytes:
-    from rankproof._results.to_json import document_text, results_document
+    from rankproof._results.result_json import document_text, results_document
 
     return _encoded(document_text(results_document(results, per_query=True)))
 

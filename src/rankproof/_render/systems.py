@@ -22,7 +22,7 @@ from rankproof._render.table import TABLE_RENDERERS, add_table, markdown_table
 from rankproof._render.terminal import TablePrinter, fits_width
 from rankproof._results.csv_files import summary_csv
 from rankproof._results.experiment_result import ExperimentResult, SystemRun, timed_queries
-from rankproof._results.to_json import document_text, results_document
+from rankproof._results.result_json import document_text, results_document
 from rankproof.errors import for_message
 
 

@@ -11,7 +11,7 @@ from rankproof._data.ordering import ranked_documents
 from rankproof._evaluation.result import Result
 from rankproof._io.escape import escape_csv
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
-from rankproof._results.to_json import system_gains
+from rankproof._results.result_json import system_gains
 
 SHOWN_TIMES = ("mean", "p50", "p95")
 TOP_DOCUMENTS = 10

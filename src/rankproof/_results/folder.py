@@ -12,7 +12,7 @@ from typing import Any
 from rankproof._data import format_versions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._formats.beir import BEIR
+from rankproof._formats.csv import BEIR
 from rankproof._formats.detect import OpenedFile
 from rankproof._formats.json import parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES, read_queries, text_blocks
@@ -34,7 +34,8 @@ from rankproof._io.open import StrPath, decode_line, first_bytes, open_folder_so
 from rankproof._io.paths import file_names
 from rankproof._io.streams import open_error
 from rankproof._io.strict_json import JsonObject
-from rankproof._results.document import (
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.result_json import (
     ANSWERS_CSV_FILE,
     ANSWERS_FILE,
     ANSWERS_SUMMARY_FILE,
@@ -55,9 +56,9 @@ from rankproof._results.document import (
     SNIPPETS_FILE,
     SUMMARY_FILE,
     ResultDocument,
+    document_text,
+    results_document,
 )
-from rankproof._results.experiment_result import ExperimentResult
-from rankproof._results.label_draw import label_files
 from rankproof.errors import InputError, RankproofError, UsageError, for_message, type_phrase
 
 _ANSWERS_FILES = (ANSWERS_FILE, CLAIMS_FILE, CONTEXTS_FILE)
@@ -102,8 +103,8 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
 
 def load_results(path: StrPath) -> ExperimentResult:
     """Loads a results folder; its values are computed again from its files, and a value that differs is an error."""
-    from rankproof._results.from_json import DocumentReader
-    from rankproof._results.recompute import checked_results
+    from rankproof._results.label_tasks import label_files
+    from rankproof._results.stored_results import DocumentReader, checked_results
     from rankproof._results.system_files import (
         read_answers_file,
         read_claims_file,
@@ -243,7 +244,6 @@ def save_results(
     if not isinstance(results, ExperimentResult):
         raise UsageError(f"results cannot be {type_phrase(results)}", fix="pass an ExperimentResult, as rankproof.run gives it")
     from rankproof._results.system_files import write_answers_files, write_replies
-    from rankproof._results.to_json import document_text, results_document
 
     goal = path_text(path)
     if not overwrite:
@@ -274,9 +274,8 @@ def _json_text(document: Mapping[str, Any]) -> str:
 
 
 def _text_files(results: ExperimentResult, findings: Sequence[str], summary: Mapping[str, Any] | None) -> dict[str, str]:
-    from rankproof._results.answers_summary import answers_summary
     from rankproof._results.csv_files import answers_csv, chunks_csv, per_query_csv, summary_csv
-    from rankproof._results.system_files import has_answers
+    from rankproof._results.system_files import answers_summary, has_answers
 
     texts = {SUMMARY_FILE: summary_csv(results), PER_QUERY_FILE: per_query_csv(results), EXPERIMENT_FILE: results.experiment}
     if summary is not None:

@@ -20,8 +20,8 @@ from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._importers.registry import read_dataset
 from rankproof._io.toml_file import toml_values
-from rankproof._results.document import EXPERIMENT_FILE, PYTHON_PREFIX, parse_stored_measures
 from rankproof._results.experiment_result import ExperimentResult, measured_runs
+from rankproof._results.result_json import EXPERIMENT_FILE, PYTHON_PREFIX, parse_stored_measures
 from rankproof._statistics.agreement import kappas
 from rankproof.errors import InputError, RankproofError, UsageError, for_message
 from rankproof.measures._answers import AnswerMeasure

@@ -1,14 +1,17 @@
-"""What systems replied, in a results folder: replies/, answers.jsonl, claims.jsonl and contexts.jsonl."""
+"""What systems replied, in a results folder: replies, answers, claims and texts of passages, and the summary answers.json."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from rankproof._data.answers import Answer, Answers, AnswerState
 from rankproof._data.replies import RecordedReply, ReplyState
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._formats.json import json_line, parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES, answer_blocks, is_repeat
 from rankproof._io.files import write_blocks
@@ -16,8 +19,9 @@ from rankproof._io.open import open_folder_source
 from rankproof._io.paths import file_names
 from rankproof._io.streams import ByteSource
 from rankproof._io.strict_json import JsonObject
-from rankproof._results.document import ANSWERS_FILE, CLAIMS_FILE, CONTEXTS_FILE, DAMAGED_FIX, REPLIES_FOLDER
-from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.csv_files import GROUP_COLUMNS
+from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
+from rankproof._results.result_json import ANSWERS_FILE, CLAIMS_FILE, CONTEXTS_FILE, DAMAGED_FIX, REPLIES_FOLDER
 from rankproof.errors import for_message
 
 if TYPE_CHECKING:
@@ -123,3 +127,70 @@ def _read_replies(source: ByteSource) -> dict[str, RecordedReply]:
             raise values.error(f"query {for_message(query)} is there twice, or its reply has other keys", DAMAGED_FIX)
         replies[query] = RecordedReply.from_json({name: values.plain[name] for name in known})
     return replies
+
+
+def answers_summary(results: ExperimentResult, findings: Sequence[str]) -> dict[str, Any]:
+    """Means with n, overall and by segment, times, counts and money of each answering system, and the findings."""
+    answering = [system_run for system_run in results.system_runs if system_run.answers is not None]
+    return {
+        "name": results.name,
+        "fingerprint": results.fingerprint,
+        "questions": len(results.queries),
+        "with_reference": 0 if results.answers is None else len(results.answers.queries),
+        "systems": [_system_summary(results, system_run) for system_run in answering],
+        "findings": list(findings),
+    }
+
+
+def _system_summary(results: ExperimentResult, system_run: SystemRun) -> dict[str, Any]:
+    means = results.result.means[system_run.name]
+    return {
+        "name": system_run.name,
+        "states": dict(Counter(answer.state for answer in (system_run.answers or {}).values())),
+        "retrieval": {name: {"mean": value, "n": len(results.result.queries)} for name, value in means.items()},
+        "answers": {} if results.answers is None else _mean_values(results.answers, system_run.name),
+        "segments": {} if results.answers is None else dict(_segment_means(results, results.answers, system_run.name)),
+        "times_ms": {part: time.mean for part in TIME_COLUMNS if (time := system_run.time_of(part))},
+        "timed_queries": 0 if (total := system_run.time_of("total")) is None else total.queries,
+        "counts": {name: int(values.sum()) for name, values in system_run.counts.items()},
+        "money": system_run.money,
+    }
+
+
+def _mean_values(result: Result, system: str) -> dict[str, Any]:
+    measures = _system_result(result, system).measures
+    return {name: _mean_value(measure) for name, measure in measures.items()}
+
+
+def _mean_value(measure: MeasureResult) -> dict[str, Any]:
+    """The mean with n; why questions have no value, and the bounds of the mean, where the measure says so."""
+    more = {"counts": dict(measure.counts) or None, "bounds": measure.bounds and list(measure.bounds)}
+    return {
+        "mean": measure.value if measure.queries else None,
+        "n": measure.queries,
+        **{key: value for key, value in more.items() if value},
+    }
+
+
+def _segment_means(results: ExperimentResult, result: Result, system: str) -> Iterator[tuple[str, Any]]:
+    """The means by each field that some question has; a question without the field is in no segment."""
+    for field in GROUP_COLUMNS:
+        values = {query: results.texts[query].fields.get(field) for query in result.queries}
+        groups = sorted({value for value in values.values() if isinstance(value, str) and value.strip()})
+        if groups:
+            yield (
+                field,
+                {group: _group_means(result, system, [query for query in values if values[query] == group]) for group in groups},
+            )
+
+
+def _group_means(result: Result, system: str, queries: Sequence[str]) -> dict[str, Any]:
+    means, chosen = {}, set(queries)
+    for name, measure in _system_result(result, system).measures.items():
+        values = [value for query, value in measure.per_query.items() if query in chosen]
+        means[name] = {"mean": math.fsum(values) / len(values) if values else None, "n": len(values)}
+    return means
+
+
+def _system_result(result: Result, system: str) -> SystemResult:
+    return next(candidate for candidate in result.systems if candidate.name == system)

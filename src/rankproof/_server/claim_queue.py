@@ -7,9 +7,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from rankproof._results.claim_items import ClaimItem, ClaimTexts, claims_to_label
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._results.label_draw import DEFAULT_QUESTIONS, LabelDraw
+from rankproof._results.label_tasks import DEFAULT_QUESTIONS, ClaimItem, ClaimTexts, LabelDraw, claims_to_label
 
 
 @dataclass(frozen=True, eq=False, slots=True)

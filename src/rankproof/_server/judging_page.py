@@ -12,7 +12,7 @@ from rankproof._data.qrels import GRADES
 from rankproof._io.escape import json_block
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.judgements import with_judgements
-from rankproof._results.label_draw import complete_judgements, read_label_draw
+from rankproof._results.label_tasks import complete_judgements, read_label_draw
 from rankproof._server.judgement_log import MAX_NOTE_LENGTH, JudgementLog, QueryAndDoc
 from rankproof._server.judging_queue import MAX_QUEUE_ITEMS, JudgingQueue, QueueItem, scale_warning
 from rankproof._server.logged_file import check_assessors

@@ -19,7 +19,7 @@ from rankproof._data.dataset import Dataset
 from rankproof._data.qrels import HIGHEST_GRADE, LOWEST_GRADE, Qrels, highest_grade
 from rankproof._formats.write import qrels_blocks
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._results.label_draw import LabelDraw, documents_to_label, draw_documents, draw_questions
+from rankproof._results.label_tasks import LabelDraw, documents_to_label, draw_documents, draw_questions
 from rankproof._server.judgement_log import QueryAndDoc
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure

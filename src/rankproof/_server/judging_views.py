@@ -7,7 +7,7 @@ from typing import Any
 from rankproof._report.context import ReportContext
 from rankproof._report.page import build_sections
 from rankproof._report.sections import OPEN_SECTIONS
-from rankproof._results.label_draw import continued_draw
+from rankproof._results.label_tasks import continued_draw
 from rankproof._server.agreement_page import MERGE_RULE, AgreementPage, open_disagreements
 from rankproof._server.judging_page import JudgingPage
 from rankproof._server.judging_queue import DocumentTexts, JudgingQueue, QueueOptions, build_draw_queue, build_queue, new_draw

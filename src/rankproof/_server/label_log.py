@@ -12,9 +12,9 @@ from typing import Any, Literal
 from rankproof._data import format_versions
 from rankproof._data.claims import Against, Evidence, Side
 from rankproof._data.text import pluralise
-from rankproof._formats.labels import ClaimLabel
+from rankproof._formats.claims import ClaimLabel
 from rankproof._io.files import log_path, open_plain_file, unreadable_file_error
-from rankproof._results.claim_items import ClaimItem
+from rankproof._results.label_tasks import ClaimItem
 from rankproof._results.provenance import utc_now
 from rankproof._server.claim_queue import ClaimQueue
 from rankproof._server.logged_file import (

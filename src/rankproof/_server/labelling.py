@@ -10,11 +10,10 @@ from threading import Lock
 from typing import Any
 
 from rankproof._data.claims import Against, Evidence, Side
-from rankproof._formats.labels import CLAIM_LABELS
+from rankproof._formats.claims import CLAIM_LABELS
 from rankproof._io.escape import json_block
-from rankproof._results.claim_items import ClaimItem
-from rankproof._results.document import CLAIMS_FILE
-from rankproof._results.label_draw import DEFAULT_QUESTIONS, continued_draw, draw_claims
+from rankproof._results.label_tasks import DEFAULT_QUESTIONS, ClaimItem, continued_draw, draw_claims
+from rankproof._results.result_json import CLAIMS_FILE
 from rankproof._server.claim_queue import ClaimQueue, build_claim_queue
 from rankproof._server.label_log import (
     LABELS_WITH_EVIDENCE,

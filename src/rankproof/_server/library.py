@@ -18,10 +18,10 @@ from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.result import Result
 from rankproof._io.files import RESULT_FILE
 from rankproof._render.table import MISSING
-from rankproof._results.document import QRELS_FILE, RUNS_FOLDER
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results
-from rankproof._results.label_draw import label_files
+from rankproof._results.label_tasks import label_files
+from rankproof._results.result_json import QRELS_FILE, RUNS_FOLDER
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message
 
 T = TypeVar("T")

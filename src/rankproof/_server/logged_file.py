@@ -18,7 +18,7 @@ from rankproof._io.files import log_path, open_plain_file, write_blocks
 from rankproof._io.json_fields import plain_fields, read_fields
 from rankproof._io.strict_json import JsonObject
 from rankproof._io.temporary import try_lock
-from rankproof._results.label_draw import DRAW_KEY, RESTART_FIX, LabelDraw, read_label_draw
+from rankproof._results.label_tasks import DRAW_KEY, RESTART_FIX, LabelDraw, read_label_draw
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
 
 MAX_ASSESSOR_LENGTH = 64

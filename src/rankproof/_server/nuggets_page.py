@@ -13,7 +13,7 @@ from typing import Any, get_args
 from rankproof._data.answers import references_from_queries
 from rankproof._data.claims import Importance
 from rankproof._data.text import clip_text
-from rankproof._formats.nuggets import QueryNuggets, nuggets_of_line
+from rankproof._formats.claims import QueryNuggets, nuggets_of_line
 from rankproof._io import strict_json
 from rankproof._io.escape import json_block
 from rankproof._io.files import write_blocks

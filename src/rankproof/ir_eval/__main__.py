@@ -40,10 +40,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: Sequence[str]) -> int:
     from rankproof._cli.command import Command
-    from rankproof._cli.parser import command_parser
+    from rankproof._cli.parser import Parser
 
     command = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)
-    args = command_parser(PROGRAM, SUMMARY, command).parse(argv)
+    args = Parser(PROGRAM, SUMMARY, command).parse(argv)
     return run(args, Terminal(quiet=args.quiet, verbose=args.verbose))
 
 

@@ -14,7 +14,7 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.claim_judges import ClaimJudge, JudgeOf
 from rankproof._evaluation.claim_verdicts import has_unit, unit_of
 from rankproof._evaluation.result import Result
-from rankproof._formats.labels import claim_key
+from rankproof._formats.claims import claim_key
 from rankproof.errors import for_message
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._overlap import OVERLAP

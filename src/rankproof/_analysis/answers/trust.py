@@ -12,7 +12,7 @@ from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
 from rankproof._evaluation.claim_verdicts import has_unit, matching_label, unit_of
 from rankproof._evaluation.result import MeasureResult, Result
-from rankproof._formats.labels import ClaimKey, ClaimLabels, PersonLabel, claim_key
+from rankproof._formats.claims import ClaimKey, ClaimLabels, PersonLabel, claim_key
 from rankproof._statistics.agreement import FEW_QUERIES, RatedItem, ScoredItem, auc, kappa
 from rankproof._statistics.prediction_powered import (
     FEW_LABELS,

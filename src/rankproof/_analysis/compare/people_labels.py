@@ -24,12 +24,18 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.claim_verdicts import has_unit, matching_label, unit_of
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.result import Result
-from rankproof._formats.labels import ClaimKey, ClaimLabels, PersonLabel, claim_key, read_labels
+from rankproof._formats.claims import ClaimKey, ClaimLabels, PersonLabel, claim_key, read_labels
 from rankproof._formats.read import read_qrels
 from rankproof._io.open import open_source
-from rankproof._results.claim_items import ClaimTexts, claims_to_label, labelled_items
 from rankproof._results.judgements import join_judgements
-from rankproof._results.label_draw import LabelDraw, complete_questions, read_label_draw
+from rankproof._results.label_tasks import (
+    ClaimTexts,
+    LabelDraw,
+    claims_to_label,
+    complete_questions,
+    labelled_items,
+    read_label_draw,
+)
 from rankproof._statistics.labelled_means import ClaimSample, LabelledMeans, claim_sample_means
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure, worst_value

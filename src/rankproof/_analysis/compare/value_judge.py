@@ -15,7 +15,7 @@ from rankproof._data.dataset import Query
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.text import in_a_sentence
 from rankproof._results.experiment_result import LabelsBy
-from rankproof._results.label_draw import labelled_folder
+from rankproof._results.label_tasks import labelled_folder
 from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof.errors import UsageError, escape_invisible, for_message
 from rankproof.measures._answers import AnswerSimilarity, TextMeasure
@@ -102,7 +102,7 @@ def labels_for_check(inputs: AnalysisInput, joined: JoinedValues) -> int | None:
 def _labelled_claims(inputs: AnalysisInput, joined: JoinedValues) -> int:
     """The claims of all measures, which the page for labels asks together; 0 if none is of this measure."""
     from rankproof._analysis.compare.people_labels import labelled_claims
-    from rankproof._formats.labels import claim_key
+    from rankproof._formats.claims import claim_key
     from rankproof.measures._claim_base import ClaimMeasure
 
     measure, kept = joined.measures[0], set(joined.queries)

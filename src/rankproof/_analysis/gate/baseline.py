@@ -25,7 +25,7 @@ from rankproof._io.escape import escape_json
 from rankproof._io.file_errors import MISSING, missing_fix
 from rankproof._io.open import decode_line, open_source, read_all_bytes
 from rankproof._io.strict_json import JsonObject
-from rankproof._results.document import parse_stored_measures
+from rankproof._results.result_json import parse_stored_measures
 from rankproof.errors import InputError, UsageError
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure

@@ -19,7 +19,7 @@ examples:
 
 A file that rankproof serve wrote has the people of its log, FILE.log.jsonl. In other files, the
 judgements of people are one rater, and each label of a machine judge is another one. Formulas and
-what is good enough: docs/agreement-of-judges.md"""
+what is good enough: docs/agreement.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

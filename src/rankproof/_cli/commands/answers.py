@@ -316,7 +316,7 @@ def _compared(answer_input: AnswerInput, args: argparse.Namespace) -> list[str]:
 
 def _log_of(args: argparse.Namespace) -> str | None:
     """The log of looks: that of --log, of the folder to write, or of the results folder that is read."""
-    from rankproof._results.document import LOOKS_FILE
+    from rankproof._results.result_json import LOOKS_FILE
 
     is_saved = args.log is None and args.output is not None
     return os.path.join(args.output, LOOKS_FILE) if is_saved else look_log(args)
@@ -362,7 +362,7 @@ def _comparison(source: AnswerSource, answer_input: AnswerInput, args: argparse.
 
 def _check_command(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namespace) -> str:
     """The command with which people label the claims; they must be in a results folder."""
-    from rankproof._results.label_draw import DEFAULT_QUESTIONS
+    from rankproof._results.label_tasks import DEFAULT_QUESTIONS
 
     folder, before = args.output, ""
     if folder is None and source.stores(answer_input):

@@ -294,7 +294,7 @@ def _say_check_command(args: argparse.Namespace, terminal: Terminal) -> None:
     Grades of --unjudged alone measure nothing: they are first put together with those of people.
     """
     from rankproof._analysis.decision.judge_sentences import CHANCE_OF_FIRST_LABELS
-    from rankproof._results.label_draw import DEFAULT_QUESTIONS
+    from rankproof._results.label_tasks import DEFAULT_QUESTIONS
 
     if args.dry_run or args.unjudged or args.output is None or len(args.runs or ()) < 2 or len(args.files) != 1 or terminal.quiet:
         return

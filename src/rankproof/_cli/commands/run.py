@@ -95,8 +95,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._cli.commands.report import write_report_page
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._cli.progress import RunProgress
-    from rankproof._results.document import LOOKS_FILE, REPORT_FILE
     from rankproof._results.folder import save_results
+    from rankproof._results.result_json import LOOKS_FILE, REPORT_FILE
 
     # The command starts without the garbage collector; long work needs it.
     gc.enable()
@@ -134,7 +134,7 @@ def _compared(
     from dataclasses import replace
 
     from rankproof._analysis.compare.look_log import compare_results_with_log
-    from rankproof._results.document import LOOKS_FILE
+    from rankproof._results.result_json import LOOKS_FILE
 
     found = compare_results_with_log(results, os.path.join(folder, LOOKS_FILE), args.looks)
     if found is None:
@@ -325,7 +325,7 @@ def show_results(
     from rankproof._data.replies import reused_sentences
     from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, other_notes, value_notes
     from rankproof._render import systems
-    from rankproof._results.document import REPORT_FILE
+    from rankproof._results.result_json import REPORT_FILE
 
     views = {
         "table": systems.render_run,

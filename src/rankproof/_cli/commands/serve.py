@@ -163,7 +163,7 @@ def _check_draws(library: ResultsLibrary, pages: JudgingViews | LabellingPages, 
 
 def _labelling(args: argparse.Namespace, library: ResultsLibrary, has_claims: bool) -> LabellingPages:
     """The pages for labelling claims."""
-    from rankproof._results.label_draw import DEFAULT_QUESTIONS
+    from rankproof._results.label_tasks import DEFAULT_QUESTIONS
     from rankproof._server.labelling import LabellingPages, LabelOptions
 
     person = args.assessor

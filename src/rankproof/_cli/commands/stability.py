@@ -20,7 +20,7 @@ examples:
   rankproof stability results/ --flip 0.2 --pools 5,10 --details
 
 A decision stands a check if the chosen system is within the margin of the best in 95% of
-the rounds. What each check does: docs/stability.md"""
+the rounds. What each check does: docs/audit.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from rankproof._data.answers import references_from_queries
 from rankproof._data.claims import Importance, Nugget
 from rankproof._data.identity import identity_key
 from rankproof._data.text import pluralise
-from rankproof._formats.nuggets import QueryNuggets, nugget_blocks
+from rankproof._formats.claims import QueryNuggets, nugget_blocks
 from rankproof._io.files import write_blocks
 from rankproof._io.open import Progress
 from rankproof._judge.claims.base import Ask, FailedAsk, ModelCalls, estimate_asks, pack, source_characters

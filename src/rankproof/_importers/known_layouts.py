@@ -1,4 +1,4 @@
-"""Datasets of MTEB as they are stored on Hugging Face: corpus, queries and qrels, in folders of Parquet or JSONL."""
+"""Datasets in known layouts: folders of BEIR and rankproof, datasets of ir_datasets, and MTEB's folders of Parquet or JSONL."""
 
 from __future__ import annotations
 
@@ -8,10 +8,51 @@ from functools import partial
 from typing import Any
 
 from rankproof._data.qrels import Judgement, label_of
+from rankproof._formats.read import is_irds_name, read_folder, read_plain_dataset
 from rankproof._formats.source_table import SourceTable
-from rankproof._importers.base import Imported, ImportOptions, ImportSource, is_dataset_folder
+from rankproof._importers.base import Imported, ImportOptions, ImportSource, is_dataset_folder, whole_dataset
 from rankproof._importers.builder import DatasetBuilder, Fields, field_names, plain_fields
 from rankproof.errors import InputError, for_message
+
+
+class BeirFolderImporter:
+    """corpus.jsonl, queries.jsonl and qrels."""
+
+    has_splits = True
+    settings: Mapping[str, str] = {}
+
+    def detect(self, source: ImportSource) -> bool:
+        return len(source.paths) == 1 and is_dataset_folder(source.paths[0])
+
+    def read(self, source: ImportSource, options: ImportOptions) -> Imported:
+        (folder,) = source.paths
+        grades, rule = options.grade_map, options.on_conflict
+        dataset = read_folder(folder, split=options.split, grade_map=grades, on_conflict=rule, storage=source.storage)
+        return whole_dataset(dataset, "beir", source)
+
+
+BEIR_FOLDER = BeirFolderImporter()
+
+
+class IrDatasetsImporter:
+    """irds:NAME, such as irds:beir/scifact/test."""
+
+    settings: Mapping[str, str] = {}
+
+    def detect(self, source: ImportSource) -> bool:
+        return len(source.paths) == 1 and is_irds_name(source.paths[0])
+
+    def read(self, source: ImportSource, options: ImportOptions) -> Imported:
+        from importlib.metadata import version
+
+        (name,) = source.paths
+        grades, rule = options.grade_map, options.on_conflict
+        dataset = read_plain_dataset(name, grade_map=grades, on_conflict=rule, storage=source.storage)
+        return whole_dataset(dataset, "irds", source, [f"read by ir_datasets {version('ir_datasets')}"])
+
+
+IR_DATASETS = IrDatasetsImporter()
+
 
 _PARTS = {"corpus": "corpus", "queries": "queries", "qrels": "qrels", "default": "qrels", "top_ranked": "top_ranked"}
 _SHARD = re.compile(r"(-[0-9]{5}-of-[0-9]{5})?\.[a-z]+(\.gz|\.zst)?$")
