@@ -129,7 +129,7 @@ def export(
     from rankproof._analysis.inputs import MAIN_MEASURES
     from rankproof._io.open import path_text
     from rankproof._render.exports import chosen_export
-    from rankproof._render.grid import RenderOptions
+    from rankproof._render.options import RenderOptions
 
     if to not in (None, "mlflow"):
         raise UsageError(f"to cannot be {for_message(str(to))}", fix='pass to="mlflow", or path= to write a file')

@@ -24,7 +24,7 @@ from rankproof._plots.inputs import (
     value_name,
     where,
 )
-from rankproof._render.grid import format_value
+from rankproof._render.result import format_value
 from rankproof._results.experiment_result import ranking_systems
 
 NO_TIMES = "Run files have no times. Use a results folder of systems that `rankproof run` built."

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rankproof._render.grid import RenderOptions
+from rankproof._render.options import RenderOptions
 from rankproof.errors import ExternalError, UsageError, for_message
 
 if TYPE_CHECKING:

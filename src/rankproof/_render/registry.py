@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rankproof._registry import Component, Registry
-from rankproof._render.grid import RenderOptions
+from rankproof._render.options import RenderOptions
 
 if TYPE_CHECKING:
     from rankproof._evaluation.result import Result

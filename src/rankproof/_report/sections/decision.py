@@ -13,7 +13,7 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import best_systems, format_points
 from rankproof._data.text import clip_text, percent, pluralise
 from rankproof._evaluation.result import MeasureResult, Result
-from rankproof._render.grid import format_value
+from rankproof._render.result import format_value
 from rankproof._report.context import ReportContext, measured_times
 from rankproof._report.elements import KeyFigure, Section, format_milliseconds, join_names, signed_difference
 from rankproof.errors import for_message

@@ -8,7 +8,7 @@ from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.tables import PairRecord
 from rankproof._data.table import Column, Table
 from rankproof._report.context import ReportContext
-from rankproof._report.elements import HtmlTable, Section, html_table
+from rankproof._report.elements import Section
 
 _COLUMNS = (
     Column("pair", about="first and second system"),
@@ -16,7 +16,7 @@ _COLUMNS = (
     Column("95% CI", "interval", "of the difference, for this pair alone; empty if too few queries differ"),
     Column("differ", "count", "queries with different values"),
     Column("p", "p", "two-sided, not corrected"),
-    Column("p corrected", "p", "corrected for the number of pairs"),
+    Column("p adjusted", "p", "corrected for the number of pairs"),
     Column("verdict", about="on the first system"),
 )
 
@@ -44,7 +44,7 @@ def comparison_pairs(comparison: Comparison) -> Iterator[Section]:
     )
 
 
-def _table(measure: str, pairs: Sequence[PairRecord], kind: str = "") -> HtmlTable:
+def _table(measure: str, pairs: Sequence[PairRecord], kind: str = "") -> Table:
     rows = tuple(
         (
             f"{pair.system} vs {pair.other}",
@@ -57,4 +57,4 @@ def _table(measure: str, pairs: Sequence[PairRecord], kind: str = "") -> HtmlTab
         )
         for pair in sorted(pairs, key=lambda pair: -abs(pair.difference))
     )
-    return html_table(Table("pairs", f"{measure}{kind}: every pair of systems", _COLUMNS, rows))
+    return Table("pairs", f"{measure}{kind}: every pair of systems", _COLUMNS, rows)
