@@ -18,7 +18,7 @@ from rankproof._cli.main import main
 from rankproof._data.table import Column, Table
 from rankproof._formats import detect
 from rankproof._formats.detect import open_file
-from rankproof._render.options import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.table import TABLE_RENDERERS
 from rankproof._results.folder import save_results
 from rankproof.measures import parse_measures

@@ -10,7 +10,7 @@ import pytest
 
 from rankproof._analysis.compare.summary import compare_results
 from rankproof._render import systems
-from rankproof._render.options import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._results.experiment_result import ExperimentResult
 from support.small_results import MEASURES, small_results
 

@@ -10,7 +10,7 @@ from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._render import result as as_latex
 from rankproof._render import result as as_markdown
 from rankproof._render import result as as_text
-from rankproof._render.options import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof.measures import parse_measures
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")

@@ -18,7 +18,7 @@ from rankproof._cli.arg_types import (
     single_character,
     system_cost,
 )
-from rankproof._render.registry import RESULT_FORMATS
+from rankproof._render.formats import RESULT_FORMATS
 from rankproof.errors import InputError, UsageError, for_message
 
 if TYPE_CHECKING:

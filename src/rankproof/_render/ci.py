@@ -12,7 +12,7 @@ from rankproof._analysis.gate.rules import GateCheck
 from rankproof._data.text import format_p
 from rankproof._io.escape import for_github, for_github_html
 from rankproof._render.comparison import comparison_table
-from rankproof._render.options import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.table import markdown_table
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof.errors import escape_invisible, for_message

@@ -18,7 +18,7 @@ from rankproof._analysis.inputs import MAIN_MEASURES
 from rankproof._data.table import CellValue, Column, FilledColumn, Table, table_of_columns
 from rankproof._data.text import pluralise, shown_time
 from rankproof._io.escape import escape_json, for_terminal
-from rankproof._render.options import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.table import as_text, plain_tables
 from rankproof._render.terminal import TablePrinter, fits_width
 from rankproof.measures._base import Measure

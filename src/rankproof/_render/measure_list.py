@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from math import isfinite
 
 from rankproof._io.escape import for_markdown
-from rankproof._render.options import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof.measures._base import Measure
 
 

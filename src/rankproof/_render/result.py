@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rankproof._data.table import CellValue, Column, ColumnKind, FilledColumn, Table, table_of_columns
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.escape import escape_csv, escape_json, for_latex, for_markdown
-from rankproof._render.options import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.table import MISSING, format_item, latex_table, markdown_table, shown_rows
 
 if TYPE_CHECKING:

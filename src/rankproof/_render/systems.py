@@ -15,7 +15,7 @@ from rankproof._data.text import MASK, pluralise, shown_time
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._io.escape import for_markdown
 from rankproof._render.comparison import add_comparison, add_left_out, wrapped
-from rankproof._render.options import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.result import format_value
 from rankproof._render.systems_table import CHUNKS_TITLE, answers_table, answers_title, chunks_table, main_measure, systems_table
 from rankproof._render.table import TABLE_RENDERERS, add_table, markdown_table

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rankproof._data.table import CellValue, ColumnKind, Table
 from rankproof._data.text import MIN_SHOWN_P, percent
 from rankproof._io.escape import escape_csv, escape_json, for_latex, for_markdown
-from rankproof._render.options import RenderOptions
+from rankproof._render.formats import RenderOptions
 
 if TYPE_CHECKING:
     from rankproof._render.terminal import TablePrinter

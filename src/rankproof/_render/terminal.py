@@ -15,7 +15,7 @@ from rich.text import Text
 
 from rankproof._data.table import Table
 from rankproof._io.escape import for_terminal
-from rankproof._render.options import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.table import ShownCell, shown_head, shown_rows
 
 _GAP = 3

@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from rankproof._data.table import Table
 from rankproof._data.view import View
-from rankproof._render.options import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.table import ShownCell, add_table, shown_head, shown_rows
 from rankproof._render.terminal import TablePrinter
 from rankproof.errors import escape_invisible, in_python

@@ -33,8 +33,7 @@ from rankproof._report.elements import (
     signed_difference,
 )
 from rankproof._report.page import explorer_json, render_page, report_facts
-from rankproof._report.sections.decision import comparison_decision, interval_text
-from rankproof._report.sections.warnings import comparison_warnings
+from rankproof._report.sections.decision import comparison_decision, comparison_warnings, interval_text
 from rankproof.errors import for_message
 
 _MOST_FIGURES = 4
