@@ -85,6 +85,7 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minu
 	$(BIN)/python -m benchmarks.rank_statistics
 	$(BIN)/python -m benchmarks.error_rates
 	$(BIN)/python -m benchmarks.decision_rule --rounds 50
+	$(BIN)/python -m benchmarks.decision_limits --rounds 20
 	$(BIN)/python -m benchmarks.judge_labels --rounds 5
 	$(BIN)/python -m benchmarks.judge_labels rag --rounds 20
 	$(BIN)/python -m benchmarks.judge_labels missing --rounds 20
@@ -94,6 +95,7 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minu
 	$(BIN)/python -m benchmarks.interval_coverage
 	$(BIN)/python -m benchmarks.family_wise_error
 	$(BIN)/python -m benchmarks.repeats_coverage
+	$(BIN)/python -m benchmarks.label_coverage --rounds 100
 
 parity: $(VENV)/test.stamp ## values compared with those that other tools computed (tests/golden)
 	$(BIN)/python -m benchmarks.parity_trec_eval

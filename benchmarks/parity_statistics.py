@@ -16,7 +16,18 @@ import numpy as np
 
 from benchmarks.peer_values import PEER_VALUES
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.agreement import KappaWeights, RatedItem, kappa
+from rankproof._statistics.agreement import (
+    GradeCounts,
+    KappaWeights,
+    Level,
+    RatedItem,
+    count_grades,
+    fleiss_kappa,
+    kappa,
+    krippendorff_alpha,
+    randolph_kappa,
+)
+from rankproof._statistics.classical_tests import Tukey, normal_signed_rank_p, sign_test_p, signed_rank_p, signed_ranks, tukey_hsd
 from rankproof._statistics.paired import differences, paired_statistics, t_test_p
 from rankproof._statistics.rank_correlation import (
     kendall_tau,
@@ -24,16 +35,6 @@ from rankproof._statistics.rank_correlation import (
     overlap_of_two,
     rank_biased_overlap,
 )
-from rankproof._statistics.rank_tests import normal_signed_rank_p, sign_test_p, signed_rank_p, signed_ranks
-from rankproof._statistics.several_raters import (
-    GradeCounts,
-    Level,
-    count_grades,
-    fleiss_kappa,
-    krippendorff_alpha,
-    randolph_kappa,
-)
-from rankproof._statistics.studentized_range import Tukey, tukey_hsd
 
 GOLDEN = PEER_VALUES / "statistics"
 Case = Mapping[str, Any]

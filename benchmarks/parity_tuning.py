@@ -17,9 +17,9 @@ import numpy as np
 from benchmarks.peer_values import PEER_VALUES, json_lines
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._evaluation.inputs import prepare_judgements
 from rankproof._evaluation.options import EvaluateOptions
-from rankproof._evaluation.ties import value_range
+from rankproof._evaluation.sources import prepare_judgements
+from rankproof._evaluation.value_ranges import value_range
 from rankproof._fusion.method import method_named
 from rankproof._tune.runs import FusionObjective
 from rankproof._tune.space import Settings

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from rankproof._data.claims import claims_of
-from rankproof._evaluation.claim_judges import ClaimTask
-from rankproof._evaluation.overlap_judge import OverlapJudge
+from rankproof._evaluation.claim_judges import ClaimTask, OverlapJudge
 from rankproof.measures._answers import AnswerCase
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._parse import parse_measure

@@ -15,8 +15,7 @@ import numpy as np
 
 from rankproof._analysis.correlate import shared_ranks
 from rankproof._data.run import Run
-from rankproof._statistics.rank_tests import friedman_test, signed_rank_p, signed_ranks
-from rankproof._statistics.studentized_range import tukey_hsd
+from rankproof._statistics.classical_tests import friedman_test, signed_rank_p, signed_ranks, tukey_hsd
 
 SIZES, SEED = ((2_000, 20), (500, 100), (50, 1_000)), 20
 """Numbers of queries and of documents of a ranking."""

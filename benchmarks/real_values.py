@@ -17,7 +17,7 @@ from tools import shared_folder
 from rankproof import Dataset, Experiment, read_dataset, read_qrels, run
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.ordering import ranked_documents
-from rankproof._evaluation.overlap_judge import OverlapJudge
+from rankproof._evaluation.claim_judges import OverlapJudge
 from rankproof._formats.documents import read_corpus
 from rankproof._formats.texts import read_queries
 from rankproof._io.open import open_source

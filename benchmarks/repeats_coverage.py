@@ -14,7 +14,7 @@ import numpy as np
 
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.intervals import mean_interval
-from rankproof._statistics.repeats import split_variance
+from rankproof._statistics.paired import split_variance
 
 from .simulation import Cell, StoredCells
 

@@ -171,8 +171,8 @@ def equal_rows(rows: int, queries: int, kind: str, seed: int) -> FloatArray:
 
 def real_rows(collection: str) -> FloatArray:
     """The values of BM25 and MiniLM fused by combsum, with every normalisation and weight; the first row is the default."""
-    from rankproof._evaluation.inputs import prepare_judgements
     from rankproof._evaluation.options import EvaluateOptions
+    from rankproof._evaluation.sources import prepare_judgements
     from rankproof._tune.runs import FusionObjective, fusion_space
 
     from .which_fusion import MEASURE, rankings

@@ -16,15 +16,14 @@ from tools import shared_folder
 
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._evaluation.inputs import prepare_judgements
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.sources import prepare_judgements
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
-from rankproof._tune.folds import HeldOut, HeldOutGain, cross_validate, held_out_gain
 from rankproof._tune.runs import RUN, FusionObjective, fusion_space
-from rankproof._tune.search import Trials, grid_search
+from rankproof._tune.search import HeldOut, HeldOutGain, Trials, cross_validate, grid_search, held_out_gain
 from rankproof._tune.space import Settings, Space, settings_text
 from rankproof.measures import nDCG
 from rankproof.models._registry import encoder_by_name

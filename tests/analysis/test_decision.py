@@ -372,10 +372,11 @@ def open_decision(outcome: Any = "not_decided", **more: Any) -> Decision:
 
 def test_an_open_decision_names_the_pairs_to_judge_first() -> None:
     pairs = tuple((f"q{at}", f"d{at}") for at in range(4))
-    assert open_decision(judge_next=pairs, unjudged=7).sentences == (
+    command = "rankproof audit RESULTS --judge-next 20"
+    assert open_decision(judge_next=pairs, unjudged=7, audit_command=command).sentences == (
         "Not decided: a leads, but its risk of being more than 2 pp (4%) below b is 12% (limit 5%).",
         "a leads with 0.500 nDCG@10; n = 100.",
-        "7 pairs are unjudged; judge first: q0 d0, q1 d1, q2 d2 (rankproof audit --judge-next 20 lists more).",
+        "7 pairs are unjudged; judge first: q0 d0, q1 d1, q2 d2 (rankproof audit RESULTS --judge-next 20 lists more).",
     )
 
 

@@ -22,7 +22,7 @@ from rankproof._analysis.doctor.check import (
 )
 from rankproof._analysis.doctor.check import doctor_check as register
 from rankproof._analysis.doctor.checks.encoders import PROMPTED_ENCODERS, PromptedEncoders, prompted_encoders_of
-from rankproof._analysis.doctor.checks.leakage import near_pairs
+from rankproof._analysis.doctor.checks.queries import near_pairs
 from rankproof._analysis.doctor.doctor import checks_table, is_severe, run_checks
 from rankproof._analysis.inputs import input_from_results
 from rankproof._data.table import Table

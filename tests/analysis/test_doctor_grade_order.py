@@ -9,7 +9,7 @@ import pytest
 
 from rankproof import Qrels, Run
 from rankproof._analysis.doctor.check import DoctorInput, doctor_input_from_analysis
-from rankproof._analysis.doctor.checks.grade_order import (
+from rankproof._analysis.doctor.checks.judgements import (
     _has_grades_in_order,
     _is_against,
     order_of,

@@ -113,6 +113,26 @@ def test_a_pass_is_unsure_if_missing_values_of_the_baseline_decide_it() -> None:
     assert "with these at their worst the check passes, with those of the other systems at their best it fails" in drop.sentence
 
 
+def with_silent_repeats(inputs: AnalysisInput) -> AnalysisInput:
+    """Each question was asked three times, and the system abstained twice."""
+    (own,) = inputs.result.systems
+    measured = own.measures[FAITHFULNESS]
+    values = {query: np.array([value, 0.0, 0.0]) for query, value in measured.per_query.items()}
+    reasons = dict.fromkeys(values, ("abstained", "abstained"))
+    repeated = replace(measured, values=measured.values / 3, repeats=values, repeat_reasons=reasons)
+    return replace(inputs, result=replace(inputs.result, systems=(replace(own, measures={FAITHFULNESS: repeated}),)))
+
+
+def test_a_drop_is_unsure_if_abstaining_repeats_of_either_build_decide_it() -> None:
+    perfect = answers(PERFECT, "")
+    _, drop = gate(with_silent_repeats(perfect), perfect)
+    assert drop.result == "unsure"
+    assert "s abstained on 67% of the answers; with abstentions as wrong the check fails, without them it passes" in drop.sentence
+    _, rise = gate(answers(dict.fromkeys(range(N), 0.6), ""), with_silent_repeats(perfect))
+    assert rise.result == "unsure"
+    assert "the baseline abstained on 67% of the answers; with abstentions as wrong the check passes" in rise.sentence
+
+
 def test_missing_values_of_a_measure_without_a_highest_value_are_an_obstacle() -> None:
     none, some = np.zeros((N, 2), bool), np.array([[at < 2, False] for at in range(N)])
     text = without_worst_value(parse_measure("DCG@10"), MissingValues(some, none, none), ("s", "the baseline"))
@@ -140,7 +160,7 @@ def test_a_drop_that_depends_on_unjudged_documents_is_unsure(tmp_path: Path) -> 
     assert "s may not have been judged. Of the documents that only the baseline shows in its top 5, 60 of 180" in drop.sentence
     assert "of those of s 0 of 180" in drop.sentence
     assert drop.sentence.endswith(
-        "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
+        "Next: rankproof audit QRELS RUN… -m nDCG@5 --judge-next 20, or --judgements complete if nothing relevant is missing."
     )
 
 

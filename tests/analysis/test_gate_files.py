@@ -77,7 +77,7 @@ def test_a_baseline_that_names_python_code_does_not_import_it() -> None:
 
 def test_a_baseline_says_what_it_is() -> None:
     plain = json.loads(baseline_json(baseline()))
-    assert (plain["format"], plain["schema"], plain["rankproof"]) == ("rankproof-baseline", 6, "0.1")
+    assert (plain["format"], plain["schema"], plain["rankproof"]) == ("rankproof-baseline", 7, "0.1")
     assert plain["systems"][0]["measures"]["RR"]["value"] == 0.75
 
 
@@ -90,11 +90,11 @@ def test_a_baseline_says_what_it_is() -> None:
         ('{"format": "rankproof-results"}', "this is not a baseline"),
         (
             '{"format": "rankproof-baseline", "schema": 1}',
-            "the file has format version 1, this version of rankproof reads 6; save it again with gate(save=FILE)",
+            "the file has format version 1, this version of rankproof reads 7; save it again with gate(save=FILE)",
         ),
         (
-            '{"format": "rankproof-baseline", "schema": 6}',
-            "weights is missing; the file is damaged or was edited: save the baseline",
+            '{"format": "rankproof-baseline", "schema": 7}',
+            "rankproof is missing; the file is damaged or was edited: save the baseline",
         ),
     ],
 )

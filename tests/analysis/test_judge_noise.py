@@ -15,8 +15,7 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray
 from rankproof._data.claims import Claim, ClaimVerdict, JudgeNoise
 from rankproof._data.qrels import Qrels
-from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, JudgeOf
-from rankproof._evaluation.overlap_judge import NoCalls
+from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, JudgeOf, NoCalls
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.open import Progress
 from rankproof.measures import Faithfulness

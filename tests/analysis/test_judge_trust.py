@@ -121,7 +121,7 @@ def test_failed_verdicts_and_claims_without_anything_to_check_are_left_out_and_c
     agreement, _ = trust_tables(result_of(claims), labels_of(*given))
     assert agreement.rows[0][4] == 36
     assert "1 labelled claim left out: the judge failed on them" in agreement.notes
-    assert "2 claims where judge and people differ on whether there is anything to check" in agreement.notes
+    assert "judge and people differ on whether there is anything to check in 2 claims" in agreement.notes
 
 
 def test_a_judge_that_is_not_better_than_chance_gets_a_sentence() -> None:

@@ -10,10 +10,10 @@ import pytest
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.joined_values import answer_values
 from rankproof._analysis.compare.people_labels import values_by_labels
-from rankproof._analysis.decision.record import MissingCount
+from rankproof._analysis.decision.record import Decision, MissingCount
 from rankproof._analysis.decision.scenarios import WITHOUT_UNJUDGED, MissingValues, ScenarioChoice, disagreement
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._data.answers import Answer
+from rankproof._data.answers import Answer, Answers
 from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.answers import evaluate_answers
@@ -179,3 +179,68 @@ def test_a_choice_without_unjudged_documents_is_named_as_such_even_if_values_are
     choice = ScenarioChoice(WITHOUT_UNJUDGED, "unjudged", risks(pair_estimates(values), 0.02), (1,))
     sentence = disagreement(choice, (0,), MissingValues(none, ~none, none), ("bm25", "dense"))
     assert sentence == "without unjudged documents the choice is dense, not bm25"
+
+
+def asked_three_times(name: str, texts: tuple[str, ...], n: int = 60) -> dict[str, Answers]:
+    """A system that gives these three answers to each question; an empty one abstains."""
+    first, *further = (Answer(text, given=("d1",)) for text in texts)
+    return {name: Answers({query(at): first for at in range(n)}, repeats={query(at): further for at in range(n)})}
+
+
+def compared_repeats(answers: dict[str, Answers]) -> Decision:
+    result = evaluate_answers(
+        answers, {}, measures=FAITHFULNESS, questions={query(at): "Who wrote it?" for at in range(60)}, passage=lambda _: "Anna."
+    )
+    return compare_inputs(AnalysisInput("log", "", Qrels({}), {}, result), labels_by="people").decision
+
+
+TRUE, FALSE, SILENT = "Anna.", "Penguins swim.", ""
+
+
+def test_abstaining_repeats_decide_only_if_the_choice_is_the_same_without_them() -> None:
+    answers = {**asked_three_times("brave", (TRUE, TRUE, FALSE)), **asked_three_times("coward", (TRUE, SILENT, SILENT))}
+    decision = compared_repeats(answers)
+    assert {system.name: round(system.value, 3) for system in decision.by_system} == {"brave": 0.667, "coward": 0.333}
+    assert (decision.outcome, decision.reason) == ("not_decided", "missing")
+    assert decision.detail == (
+        "coward abstained on 67% of the answers; with abstentions as wrong the choice is brave, without them coward"
+    )
+
+
+def test_repeats_that_abstain_decide_if_each_scenario_makes_the_same_choice() -> None:
+    answers = {**asked_three_times("good", (TRUE, TRUE, TRUE)), **asked_three_times("poor", (FALSE, FALSE, SILENT))}
+    decision = compared_repeats(answers)
+    assert (decision.outcome, decision.systems) == ("ship", ("good",))
+    assert [(scenario.name, scenario.systems) for scenario in decision.scenarios] == [("without abstentions", ("good",))]
+
+
+def repeated(name: str, values: list[float], *reasons: str) -> SystemResult:
+    """A system with repeated answers to each of 60 questions: these values, and as many without a value as reasons."""
+    each, measure = np.array(values), parse_measure(FAITHFULNESS)
+    queries = tuple(map(query, range(60)))
+    found = MeasureResult(
+        measure,
+        float(each.mean()),
+        queries,
+        np.full(60, each.mean()),
+        repeats=dict.fromkeys(queries, each),
+        repeat_reasons=dict.fromkeys(queries, reasons) if reasons else {},
+    )
+    return SystemResult(name, {FAITHFULNESS: found}, ())
+
+
+def test_repeats_that_the_judge_gave_no_value_count_as_worst_and_decide_only_if_their_best_value_does_not_matter() -> None:
+    decision = compared(repeated("a", [1.0, 1.0, 0.5]), repeated("b", [1.0, 1.0], "failed")).decision
+    assert {system.name: round(system.value, 3) for system in decision.by_system} == {"a": 0.833, "b": 0.667}
+    assert (decision.outcome, decision.reason) == ("not_decided", "missing")
+    assert "the judge gave b no value for 33% of the answers" in decision.detail
+    names = [scenario.name for scenario in decision.scenarios]
+    assert names == ["with those of the other systems at their best", "with all at their best"]
+    assert compared(repeated("a", [1.0, 1.0]), repeated("b", [0.1], "failed")).decision.systems == ("a",)
+
+
+def test_repeats_that_abstain_where_there_is_no_answer_are_right() -> None:
+    texts = Queries(Query(query(at), "Who?", fields={"answerable": False}) for at in range(60))
+    decision = compared(repeated("a", [0.5, 0.5]), repeated("b", [0.5], "abstained"), texts=texts).decision
+    assert decision.of("b").value == 0.75
+    assert decision.scenarios == ()

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankproof as rp
-from rankproof._analysis.rater_agreement import PEOPLE, Rater, rater_agreement
-from rankproof._analysis.rater_agreement_tables import agreement_tables, band, reading
+from rankproof._analysis.rater_agreement import PEOPLE, Rater, agreement_tables, band, rater_agreement, reading
 from rankproof._cli.main import main
 from rankproof._results.judgements import merged_grade
 from rankproof._server.judgement_log import JudgementLog

@@ -18,7 +18,7 @@ from rankproof._analysis.decision.record import Costs
 from rankproof._analysis.inputs import AnalysisInput, input_from_result
 from rankproof._cli.main import main
 from rankproof._data.qrels import Qrels
-from rankproof._evaluation import inputs as evaluation_inputs
+from rankproof._evaluation import sources
 from support.compared_systems import result_of, target_at
 from support.small_results import small_results
 
@@ -139,8 +139,8 @@ def test_a_file_that_is_aligned_while_it_is_read_is_not_merged_and_not_read_agai
 ) -> None:
     qrels, runs = split(written(tmp_path, {"a": BM25, "b": SCALED}))
     assert rp.compare(qrels, runs, **FAST).decision.reason == "one_system"
-    monkeypatch.setattr(evaluation_inputs, "_MAX_KEPT_BYTES", 0)
-    monkeypatch.setattr(evaluation_inputs, "read_source", lambda *_: pytest.fail("a large file is read"))
+    monkeypatch.setattr(sources, "_MAX_KEPT_BYTES", 0)
+    monkeypatch.setattr(sources, "read_source", lambda *_: pytest.fail("a large file is read"))
     inputs = input_from_result(rp.evaluate(qrels, runs, ["RR"]))
     assert systems_without_documents(inputs) == ()
     assert same_systems(inputs, common_values(inputs.result), Costs(), None) == {}

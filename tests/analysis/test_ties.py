@@ -13,7 +13,7 @@ from rankproof._analysis.audit import ties as ties_expected
 from rankproof._analysis.audit.ties import audit_ties, tie_report
 from rankproof._analysis.chance import expected_value as by_chance
 from rankproof._analysis.values import all_hits, ranked_lists
-from rankproof._evaluation.ties import can_tie
+from rankproof._evaluation.value_ranges import can_tie
 from rankproof.measures import Measure, parse_measure
 from support.analysis_inputs import input_of
 from support.examples import examples

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._analysis.decision.record import Decision
+from rankproof._cli.main import main
 from rankproof._data.run import Run, RunRow
 from rankproof.errors import UsageError
 
@@ -48,7 +51,7 @@ def test_a_rival_without_judged_documents_of_its_own_prevents_a_decision() -> No
         " to be relevant; of those of meaning 0 of 300. If "
     )
     assert first.endswith("% of the unjudged ones are relevant, the risk of words is above 5%.")
-    assert more[0] == "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
+    assert more[0] == "Next: rankproof audit QRELS RUN… --judge-next 20, or --judgements complete if nothing relevant is missing."
     assert found.unjudged_rival is not None
     assert found.unjudged_rival.needed <= 0.5
     assert found.to_dict()["unjudged_rival"]["other"] == {"system": "meaning", "known": 0, "relevant": 0, "shown": 300}
@@ -139,3 +142,28 @@ def test_a_rival_that_could_hardly_change_the_choice_is_a_detail_and_no_first_li
     assert not any("may not have been judged" in sentence for sentence in found.decision.sentences)
     (doubt,) = [table for table in found.tables if table.name == "doubt"]
     assert doubt.sentences[0].startswith("meaning may not have been judged.")
+
+
+def test_the_command_that_lists_pairs_to_judge_names_the_files_and_the_measure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rp.write_qrels(rp.Qrels.from_dict(pool(2, 0)), "my qrels.txt")
+    for name, run in RUNS.items():
+        rp.write_run(with_ranks(run, -1), f"{name}.run")
+    assert main(["compare", "my qrels.txt", "words.run", "meaning.run", "-m", "P@10"]) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    command = "rankproof audit 'my qrels.txt' words.run meaning.run -m P@10 --judge-next 20"
+    assert f"Next: {command}, or --judgements complete" in output
+    assert main(shlex.split(command)[1:]) == 0
+    assert "pairs to judge next (P@10" in capsys.readouterr().out
+
+
+def test_rankings_that_are_no_files_have_no_file_in_the_command(tmp_path: Path) -> None:
+    command = "rankproof audit QRELS RUN… --judge-next 20"
+    assert decided(pool(2, 0)).audit_command == command
+    assert rp.compare(rp.evaluate(pool(2, 0), RUNS, "nDCG@10"), samples=100).decision.audit_command == command
+    path = tmp_path / "words.run"
+    rp.write_run(with_ranks(RUNS["words"], -1), path)
+    runs = {"words": path, "meaning": RUNS["meaning"]}
+    assert rp.compare(rp.evaluate(pool(2, 0), runs, "nDCG@10"), samples=100).decision.audit_command == command

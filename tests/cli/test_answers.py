@@ -63,6 +63,17 @@ def test_answers_have_their_own_table_beside_that_of_the_rankings(results: Path)
     assert out.splitlines()[2].startswith("One system, so nothing to decide: bm25 has 0.613 nDCG@10")
 
 
+def test_a_run_with_one_ranking_decides_between_its_answers_as_the_command_answers_does(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = " ".join((results.parent / "printed").read_text().split())
+    decision = json.loads((results / "summary.json").read_text(encoding="utf-8"))["answers_decision"]
+    assert decision["measure"] == "F1(tokens='bag')"
+    assert f"Answers by F1(tokens='bag'): {' '.join(decision['sentences'])}" in out
+    answers = " ".join(shown("answers", results, capsys=capsys).split())
+    assert answers.startswith(" ".join(decision["sentences"]))
+
+
 def test_every_number_of_the_table_is_that_of_the_summary(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = tables(shown("answers", results, "--format", "json", capsys=capsys))
     summary = json.loads((results / "answers.json").read_text(encoding="utf-8"))

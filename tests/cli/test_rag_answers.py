@@ -618,7 +618,11 @@ def test_rankings_of_logs_are_stored_and_every_command_gives_the_same_values(
     assert "low: RR@10 is 0.5000" in out
     out, _ = shown("export", ranked, "-m", "RR@10", capsys=capsys)
     assert "system,measure,low,,RR@10,0.5\n" in out
-    for command, value in (("explain", "RR@10 of high: 1.0000"), ("segments", "RR@10 of high"), ("diagnose", "high")):
+    for command, value in (
+        ("explain", "RR@10 of high: 1.0000"),
+        ("segments", "RR@10 by length: no segment was tested"),
+        ("diagnose", "high"),
+    ):
         arguments = [] if command == "diagnose" else ["-m", "RR@10"]
         assert value in shown(command, ranked, *arguments, capsys=capsys)[0]
     assert rp.compare(ranked, measures="RR@10").values == {"high": {"RR@10": 1.0}, "low": {"RR@10": 0.5}}

@@ -193,7 +193,7 @@ def test_segments_show_the_findings_first_and_all_segments_in_the_details(
     assert main(argv) == 0
     short = capsys.readouterr()
     title, _, first, *_ = short.out.splitlines()
-    assert title.endswith("tested segments differ significantly from the rest")
+    assert title.endswith("of 24 tested segments differ significantly from the rest")
     assert "is significantly lower on" in first
     assert "each segment against the rest" not in short.out
     assert "--details" in short.err
@@ -201,12 +201,12 @@ def test_segments_show_the_findings_first_and_all_segments_in_the_details(
     assert capsys.readouterr().out.count("each segment against the rest") == 3 * 2
 
 
-def test_segments_of_one_system_without_a_finding_say_so_first(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_segments_without_a_rest_say_so_first(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["segments", *files]) == 0
     assert capsys.readouterr().out.splitlines()[:3] == [
-        "0 of 0 tested segments differ significantly from the rest",
+        "nDCG@10 by relevant: no segment was tested against the rest",
         "",
-        "No system is significantly lower on any segment than on the rest.",
+        "All queries are in one segment, so there is no rest to compare with.",
     ]
 
 

@@ -15,8 +15,7 @@ from rankproof._cli.progress import ReadProgress
 from rankproof._cli.registry import COMMANDS
 from rankproof._cli.terminal import Terminal
 from rankproof.measures import MEASURES
-from rankproof.measures._families import FAMILIES
-from rankproof.measures._registry import all_measures
+from rankproof.measures._registry import FAMILIES, all_measures
 
 A = "q1 Q0 d1 1 9 a\nq1 Q0 d2 2 8 a\n"
 B = "q1 Q0 d2 1 9 b\nq1 Q0 d3 2 8 b\nq2 Q0 d1 1 1 b\n"

@@ -28,7 +28,7 @@ def examples() -> Iterator[tuple[Example, dict[str, str]]]:
     names["by_tool"] = lambda qrels, run, measure: (qrels, run, measure)
     for match in _TABLE.finditer(PAGE):
         rows = (line.replace("\\_", "_").split(" | ") for line in match["rows"].splitlines()[2:])
-        yield eval(match["code"], names), {row[0].removeprefix("| "): row[1] for row in rows}
+        yield eval(match["code"], names), {name: row[1] for row in rows for name in row[0].removeprefix("| ").split(", ")}
 
 
 def pytrec_eval(name: str, qrels: Grades, run: Scores) -> float:

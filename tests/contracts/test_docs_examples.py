@@ -28,7 +28,7 @@ from rankproof._cli.main import main
 from rankproof._cli.registry import COMMANDS, parser_of
 from rankproof.errors import InputError
 from rankproof.measures import RR, Measure, Success
-from rankproof.measures._families import FAMILIES
+from rankproof.measures._registry import FAMILIES
 
 TUTORIAL = sorted((DOCS / "tutorial").glob("*.md"))
 GROUPS = [TUTORIAL, *([page] for page in pages() if page not in TUTORIAL)]

@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 from tools.docs.site import DOCS
 
-from rankproof._analysis.answers.given import AnswerJudges, answers_of_logs
+from rankproof._analysis.answers.logged_answers import AnswerJudges, answers_of_logs
 from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, Evidence, Verdict
-from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
-from rankproof._evaluation.overlap_judge import NoCalls
+from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, NoCalls
 from rankproof._evaluation.result import MeasureResult
 from rankproof._importers.rag import IMPORTER
 from rankproof._importers.registry import import_source

@@ -33,12 +33,12 @@ PARTS_OF_FIRST_CALL: dict[str, str] = {
     "": "errors _engine_choice _extras _registry _version",
     "_align": "engine hits native",
     "_data": "arrays grades ordering qrels row_errors run text validation view",
-    "_evaluation": "coerce evaluate inputs notes options repeats result unjudged",
+    "_evaluation": "evaluate notes options result sources user_forms value_ranges",
     "_formats": "columns",
     "_io": "file_errors",
     "_native": "align",
     "_statistics": "deterministic means",
-    "measures": "_base _dcg _own _parse _registry _relevant _trec_names",
+    "measures": "_base _gains _own _parse _registry _relevant _trec_names",
 }
 """The modules of the first evaluation of values in memory, by package."""
 LATE = {"decimal", "fractions", "hashlib", "ipaddress", "json", "pathlib", "pkgutil", "string", "threading", "urllib.parse"}

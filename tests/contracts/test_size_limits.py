@@ -37,7 +37,7 @@ from rankproof._experiment.runner import StageRunner
 from rankproof._formats.documents import read_corpus_files
 from rankproof._importers.base import ImportOptions
 from rankproof._importers.registry import import_source
-from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof._io.array_files import open_arrays, write_arrays
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.files import write_blocks
 from rankproof._io.open import open_source, raw_lines, read_all_bytes
@@ -294,7 +294,7 @@ LAWS: dict[str, tuple[int, Compute]] = {
     "_io.streams:_OUTPUT_BYTES": (16, unpacked),
     "_io.open:_PIPE_BYTES": (16, piped),
     "_io.files:_BUFFER_BYTES": (16, written),
-    "_io.array_file:_CHUNK_BYTES": (16, stored_arrays),
+    "_io.array_files:_CHUNK_BYTES": (16, stored_arrays),
     "_data.arrays:_BLOCK_IDS": (4, packed_ids),
     "_data.arrays:merged_entries.at_once": (8, merged),
     "_data.partition_builder:_SINGLE_DOCUMENTS": (4, both),

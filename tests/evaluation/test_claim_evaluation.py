@@ -17,8 +17,7 @@ from rankproof._data.claims import Claim, ClaimVerdict, Nugget, Verdict
 from rankproof._data.qrels import Qrels
 from rankproof._data.wording.remarks import declines_to_answer
 from rankproof._evaluation.answers import evaluate_answers
-from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
-from rankproof._evaluation.overlap_judge import NoCalls
+from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, NoCalls
 from rankproof._evaluation.result import Result
 from rankproof._io.open import Progress
 from rankproof._render.formats import RESULT_FORMATS, RenderOptions

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from rankproof._data.claims import Claim, ClaimVerdict, checkable_claims
 from rankproof._data.sentences import sentences
-from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
-from rankproof._evaluation.overlap_judge import OverlapJudge
+from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, OverlapJudge
 from rankproof.errors import UsageError
 from rankproof.measures._answers import AnswerCase
 from rankproof.measures._overlap import all_words, content_words, words_of_parts

@@ -19,8 +19,7 @@ from rankproof._data.run import Run
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.notes import FEW_JUDGED, JUDGED_ONLY, TIED_SCORES, value_notes
 from rankproof._evaluation.options import EvaluateOptions
-from rankproof._evaluation.ties import value_range
-from rankproof._evaluation.unjudged import own_bounds
+from rankproof._evaluation.value_ranges import own_bounds, value_range
 from rankproof.measures import Measure, parse_measure
 from support.analysis_inputs import input_of
 from support.examples import examples

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rankproof._executors.base import Report, SerialExecutor
-from rankproof._io.journal import cache_io_error
+from rankproof._io.array_files import cache_io_error
 from rankproof.errors import InputError, MissingExtraError, RankproofError, UsageError
 
 

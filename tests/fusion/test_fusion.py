@@ -183,7 +183,9 @@ def by_dictionary(
     parts: dict[str, list[float]] = {}
     for weight, table in enumerate(tables, start=1):
         rows = sorted(((score, doc) for doc, score in table.get(query, {}).items()), reverse=True)
-        values = NORMALISATIONS[norm].normalise(ScoreLists.one(np.array([score for score, _ in rows]))).tolist() if rows else []
+        values = (
+            NORMALISATIONS[norm].normalise(ScoreLists.of_ranking(np.array([score for score, _ in rows]))).tolist() if rows else []
+        )
         for rank, ((_, doc), value) in enumerate(zip(rows, values, strict=True), start=1):
             part = 1 / (k + rank) if method == "rrf" else value
             parts.setdefault(doc, []).append(weight * part)

@@ -101,7 +101,7 @@ def test_a_normalisation_has_defined_values_for_equal_negative_and_no_scores(nor
         np.array([4.0, 0.0, -4.0, 5.0, 5.0, -1.0, -2.0]), np.array([3, 0, 2, 2], np.int64), np.full(4, 4, np.int64)
     )
     assert NORMALISATIONS[norm].normalise(lists).tolist() == pytest.approx([one for part in NORMALISED[norm] for one in part])
-    empty = ScoreLists.one(np.zeros(0))
+    empty = ScoreLists.of_ranking(np.zeros(0))
     assert NORMALISATIONS[norm].normalise(empty).tolist() == []
 
 

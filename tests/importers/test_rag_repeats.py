@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import rankproof as rp
-from rankproof._analysis.answers.given import answers_of_logs
+from rankproof._analysis.answers.logged_answers import answers_of_logs
 from rankproof._cli.main import main
 from rankproof._data.validation import made_id
 from rankproof._formats.texts import read_answers

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rankproof._io import array_file
-from rankproof._io.array_file import ArrayBlocks, open_arrays, write_arrays
+from rankproof._io import array_files
+from rankproof._io.array_files import ArrayBlocks, open_arrays, write_arrays
 from rankproof.errors import ExternalError
 
 KINDS = st.sampled_from(["<i4", "<i8", "<f4", "<f8", "|u1", "|i1", "|b1", "|S3"])
@@ -24,7 +24,7 @@ WRITE = """
 import sys
 from pathlib import Path
 import numpy as np
-from rankproof._io.array_file import write_arrays
+from rankproof._io.array_files import write_arrays
 write_arrays(Path(sys.argv[1]), {"one": np.arange(9)})
 """
 
@@ -100,13 +100,13 @@ def test_the_checksum_is_verified_once_in_a_process(tmp_path: Path, monkeypatch:
     path = tmp_path / "a"
     subprocess.run([sys.executable, "-c", WRITE, str(path)], check=True)
     verified: list[int] = []
-    checksum = array_file._checksum
+    checksum = array_files._checksum
 
     def count(data: memoryview) -> int:
         verified.append(len(data))
         return checksum(data)
 
-    monkeypatch.setattr(array_file, "_checksum", count)
+    monkeypatch.setattr(array_files, "_checksum", count)
     open_arrays(path)
     open_arrays(path)
     assert len(verified) == 1

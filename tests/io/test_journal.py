@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rankproof._experiment import cache
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache
 from rankproof._io import temporary
-from rankproof._io.journal import Block, Journal, record_at, record_bytes
+from rankproof._io.array_files import Block, Journal, record_at, record_bytes
 from rankproof.errors import ExternalError
 from support.examples import examples
 

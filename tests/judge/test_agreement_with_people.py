@@ -7,7 +7,7 @@ import pytest
 from benchmarks import rag_judges, rag_pairs
 
 from rankproof._data.arrays import FloatArray
-from rankproof._evaluation.overlap_judge import OverlapJudge
+from rankproof._evaluation.claim_judges import OverlapJudge
 from support.shared_data import collection
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rankproof._data.claims import ClaimTable
-from rankproof._evaluation.overlap_judge import OverlapJudge
+from rankproof._evaluation.claim_judges import OverlapJudge
 from rankproof._judge.claims.llm import LLMClaimJudge
 from rankproof._judge.claims.local_models import EmbeddingJudge, EmbeddingSettings, EntailmentJudge, EntailmentSettings
 from rankproof._judge.claims.logprob import LogprobJudge, LogprobSettings

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._io.journal import Journal
+from rankproof._io.array_files import Journal
 from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches, split_tokens

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rankproof._analysis.answers.inputs import answer_input_from_results
+from rankproof._analysis.answers.answer_input import answer_input_from_results
 from rankproof._data.answers import Answer, Answers, References
 from rankproof._data.claims import Calibration, Claim, ClaimVerdict, JudgeNoise, claims_of
 from rankproof._report.claims import ClaimColumns

@@ -60,7 +60,9 @@ def test_between_them_normalised_scores_are_blended() -> None:
     below = dict(zip(*ranking_of(FIRST, GROUND, QUERY), strict=True))
     docs, scores = ranking_of(Rerank(FIRST, CrossEncoderScorer(SharedWords()), weight=0.25), GROUND, QUERY)
     own = SharedWords().load().scores(QUERY, [TEXTS[doc] for doc in docs])
-    expected = 0.75 * z_score(ScoreLists.one(np.array([below[doc] for doc in docs]))) + 0.25 * z_score(ScoreLists.one(own))
+    expected = 0.75 * z_score(ScoreLists.of_ranking(np.array([below[doc] for doc in docs]))) + 0.25 * z_score(
+        ScoreLists.of_ranking(own)
+    )
     assert scores == pytest.approx(expected)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankproof._statistics.correction import CORRECTIONS, Correction, SamplingOptions, check_choice, holm_of_two, level_of
+from rankproof._statistics.correction import CORRECTIONS, Correction, SamplingOptions, holm_of_two, level_of
 from rankproof.errors import UsageError
 
 FIVE = [0.01, 0.04, 0.03, 0.005, 0.2]
@@ -106,9 +106,3 @@ def test_settings_out_of_range_are_refused_with_the_range(setting: dict[str, Any
 def test_the_usual_settings_are_a_level_of_5_percent_and_100000_samples() -> None:
     usual = SamplingOptions()
     assert (usual.alpha, usual.samples, usual.seed, usual.percent) == (0.05, 100_000, 0, "95%")
-
-
-def test_a_choice_that_does_not_exist_is_refused_with_the_choices() -> None:
-    check_choice("correction", "bh", Correction)
-    with pytest.raises(UsageError, match=r"^correction is 'b'; choose from: holm, bonferroni, bh, none$"):
-        check_choice("correction", "b", Correction)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.rank_tests import (
+from rankproof._statistics.classical_tests import (
     MAX_EXACT_RANKS,
     friedman_test,
     nemenyi_p,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.repeats import VarianceSplit, pass_all, pass_at, split_variance
+from rankproof._statistics.paired import VarianceSplit, pass_all, pass_at, split_variance
 
 
 def answers(*questions: str) -> list[FloatArray]:

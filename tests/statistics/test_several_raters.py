@@ -11,12 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._statistics.agreement import Agreement, KappaWeights, RatedItem, kappa
-from rankproof._statistics.several_raters import (
+from rankproof._statistics.agreement import (
+    Agreement,
     GradeCounts,
+    KappaWeights,
     Level,
+    RatedItem,
     count_grades,
     fleiss_kappa,
+    kappa,
     krippendorff_alpha,
     randolph_kappa,
 )

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankproof._statistics.distributions import student_two_sided
+from rankproof._statistics.classical_tests import tukey_hsd
+from rankproof._statistics.distributions import student_two_sided, studentized_range_above, studentized_range_quantile
 from rankproof._statistics.paired import differences, paired_statistics, t_test_p
-from rankproof._statistics.studentized_range import studentized_range_above, studentized_range_quantile, tukey_hsd
 from support.examples import sampled
 
 

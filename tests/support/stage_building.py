@@ -13,7 +13,7 @@ from weakref import finalize
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
-from rankproof._io.journal import Block
+from rankproof._io.array_files import Block
 from rankproof.stages._base import BuildContext, PartitionKind, QueryTimer, ReplacesCorpus, Searcher, Stage
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankproof._data.corpus import Partition
 from rankproof._executors.base import Report
-from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof._io.array_files import open_arrays, write_arrays
 from rankproof.stages._partitions import PartitionHits
 
 PREPARED, SEARCHED = "prepared.log", "searched.log"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import rankproof as rp
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._evaluation.inputs import prepare_judgements
 from rankproof._evaluation.options import EvaluateOptions, make_evaluate_options
+from rankproof._evaluation.sources import prepare_judgements
 from rankproof._fusion.fuse import fit_fusion, fuse
 from rankproof._fusion.method import METHODS
 from rankproof._tune.runs import FusionObjective, fusion_space

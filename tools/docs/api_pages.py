@@ -39,8 +39,9 @@ PAGES = ("rankproof", *MODULES)
 
 def api_pages() -> dict[str, str]:
     """The text of each page by the name of its file."""
-    tables = "\n".join(_table(title, names) for title, names in _top_sections().items())
-    top = f"# Functions and classes\n\n{tables}\nMeasures, in `rp.measures`: {_measure_links()}.\n"
+    functions, *others = _top_sections().items()
+    sections = "\n".join((_table(*functions), *(_list(title, names) for title, names in others)))
+    top = f"# Functions and classes\n\n{sections}\nMeasures, in `rp.measures`: {_measure_links()}.\n"
     return {"rankproof.md": top} | {f"{name}.md": _module_page(name) for name in MODULES}
 
 

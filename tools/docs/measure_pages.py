@@ -13,8 +13,8 @@ from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._contexts import USEFUL_CONTEXT
 from rankproof.measures._continuation import SCALED_GAIN, WANTED_GAIN
 from rankproof.measures._diversity import ALPHA_GAIN, COVERED_SUBTOPIC, GREEDY_IDEAL
-from rankproof.measures._families import FAMILIES
 from rankproof.measures._nuggets import ABSTAINING_ANSWER, AnswerStateMeasure
+from rankproof.measures._registry import FAMILIES
 
 from .weight_charts import pictures_of
 from .worked_rows import answer_examples, ranking_examples, worked_value

@@ -1,4 +1,4 @@
-"""Tables of registered parts: commands, fusion methods, normalisations, tests, checks, charts, exports, HTTP presets, columns."""
+"""Tables of registered parts: fusion methods, normalisations, tests, checks, charts, exports, HTTP presets, columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.doctor.check import all_checks
-from rankproof._cli.registry import command_lines
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._importers.table import NAMES, OPTIONS
@@ -35,13 +34,8 @@ def significance_tests() -> str:
 
 def checks() -> str:
     """Every check of `rankproof doctor`."""
-    rows = ((f"`{one.name}`", one.severity, ", ".join(one.needs), one.summary, one.advice) for one in all_checks())
-    return table(("check", "severity", "needs", "looks for", "what to do"), rows)
-
-
-def commands() -> str:
-    """Every command."""
-    return table(("command", "to"), ((f"`rankproof {name}`", summary) for name, summary in command_lines().items()))
+    rows = ((f"`{check.name}`", check.severity, ", ".join(check.needs), check.summary) for check in all_checks())
+    return table(("check", "severity", "needs", "looks for"), rows)
 
 
 def plots() -> str:
@@ -55,7 +49,7 @@ def exports() -> str:
         (f"`{one.name}`", ", ".join(f"`.{name}`" for name in (one.name, *one.aliases)), one.summary)
         for one in EXPORT_FORMATS.components
     )
-    return table(("format", "suffixes", "holds"), rows)
+    return table(("format", "suffixes", "contains"), rows)
 
 
 def http_presets() -> str:

@@ -30,12 +30,12 @@ def stores_table() -> str:
 
 
 def stage_keys_table() -> str:
-    """Every key of stages and scorers with its meaning, once."""
+    """Every key of stages and scorers, once, with its meanings."""
     return _meanings_table(STAGES, SCORERS)
 
 
 def store_keys_table() -> str:
-    """Every key of stores with its meaning, once."""
+    """Every key of stores, once, with its meanings."""
     return _meanings_table(STORES)
 
 
@@ -66,8 +66,11 @@ def _parts_table(kind: str, registry: Registry[Any]) -> str:
 
 def _meanings_table(*registries: Registry[Any]) -> str:
     parts = (registry.load(name) for registry in registries for name in registry.names())
-    rows = dict.fromkeys(_meaning_row(setting) for part in parts for setting in settings_of(part))
-    return _table(("key", "meaning"), sorted(rows))
+    meanings: dict[str, set[str]] = {}
+    for part in parts:
+        for setting in settings_of(part):
+            meanings.setdefault(setting.key, set()).add(setting.option.description)
+    return _table(("key", "meaning"), (_row((f"`{key}`", " · ".join(sorted(texts)))) for key, texts in sorted(meanings.items())))
 
 
 def top_table() -> str:

@@ -14,14 +14,18 @@ Scores = Mapping[str, Mapping[str, float]]
 
 
 def by_tool(qrels: Grades, run: Scores, measure: str) -> str:
-    """Each tool's name for the measure, its value, and how it differs."""
-    table = audit_tools(input_from_runs(qrels, {"run": run}, [measure]))
-    rows = ["| tool and name | value | differs in |", "| :--- | ---: | :--- |"]
-    for row in table.records():
-        value = row["run"]
-        shown = f"{value:.4f}" if isinstance(value, float) else str(value)
-        rows.append(f"| {for_markdown(str(row['convention']))} | {shown} | {for_markdown(str(row['differs in'] or ''))} |")
+    """Each tool's name for the measure with its value: those with our value in the first row, the others with how they differ."""
+    ours, *others = audit_tools(input_from_runs(qrels, {"run": run}, [measure])).records()
+    agreeing = [row for row in others if row["run"] == ours["run"]]
+    names = ", ".join(str(row["convention"]) for row in (ours, *agreeing))
+    rows = ["| tool and name | value | differs in |", "| :--- | ---: | :--- |", _tool_row(names, ours["run"], "")]
+    rows += [_tool_row(str(row["convention"]), row["run"], str(row["differs in"])) for row in others if row not in agreeing]
     return "\n".join(rows)
+
+
+def _tool_row(names: str, value: object, differs: str) -> str:
+    shown = f"{value:.4f}" if isinstance(value, float) else str(value)
+    return f"| {for_markdown(names)} | {shown} | {for_markdown(differs)} |"
 
 
 def over_ties(qrels: Grades, run: Scores, measures: list[str]) -> str:

@@ -190,6 +190,7 @@ class Hits:
 
     def cut(self, depth: int) -> Hits:
         """The hits of the first `depth` documents of each ranking, as trec_eval -M."""
+        # An integer of Python may exceed what the ranks can be compared with.
         depth = min(depth, np.iinfo(np.int64).max)
         starts, sizes = self.ties
         ties = Ties(starts, np.minimum(sizes, depth - starts + 1))
@@ -207,6 +208,7 @@ class Hits:
 
     def _judged_ties(self, kept: BoolArray, ranks: IntArray) -> Ties:
         """The ties among the kept hits, at their new ranks."""
+        # One number for each pair of a query and the first rank of a tie.
         _, first, group, sizes = np.unique(
             self.query_index[kept] * (1 + self.ties.starts.max(initial=0)) + self.ties.starts[kept],
             return_index=True,
@@ -258,7 +260,7 @@ def merge_hits(parts: Sequence[Hits]) -> Hits:
 def _total_counts(parts: Sequence[AlignmentCounts]) -> AlignmentCounts:
     summed: dict[str, Any] = {name: sum(getattr(part, name) for part in parts) for name in _SUMMED_COUNTS}
     joined: dict[str, Any] = {
-        name: tuple(dict.fromkeys(one for part in parts for one in getattr(part, name))) for name in _JOINED_COUNTS
+        name: tuple(dict.fromkeys(text for part in parts for text in getattr(part, name))) for name in _JOINED_COUNTS
     }
     return AlignmentCounts(**summed, **joined)
 

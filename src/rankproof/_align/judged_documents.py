@@ -101,8 +101,8 @@ def _judged_by_code(
     coded = {query: {doc: -1 - code for code, doc in enumerate(docs)} for query, docs in ids.items()}
     judged = judge(Qrels.of_checked(coded, source=qrels.source), only)
     chosen = [ids[query] for query in judged.queries]
-    each = (map(qrels[query].__getitem__, docs) for query, docs in zip(judged.queries, chosen, strict=True))
-    grades = np.fromiter(chain.from_iterable(each), dtype=np.int64)
+    grades_by_query = (map(qrels[query].__getitem__, docs) for query, docs in zip(judged.queries, chosen, strict=True))
+    grades = np.fromiter(chain.from_iterable(grades_by_query), dtype=np.int64)
     documents = JudgedDocuments(
         offsets=judged.offsets,
         ids=tuple(chain.from_iterable(chosen)),
@@ -123,9 +123,7 @@ def with_codes(hits: Hits) -> Hits:
 
 
 def _subtopic_grades(
-    judged: JudgedQueries,
-    coded: Mapping[str, Mapping[str, int]],
-    subtopics: Mapping[str, Mapping[str, Mapping[str, int]]],
+    judged: JudgedQueries, coded: Mapping[str, Mapping[str, int]], subtopics: Mapping[str, Mapping[str, Mapping[str, int]]]
 ) -> SubtopicGrades:
     names: list[str] = []
     offsets, starts, sizes = [0], [], []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, NoReturn, Ty
 
 import numpy as np
 
-from rankproof._align.hits import MAX_EXAMPLE_QUERIES, MAX_TAGS, AlignmentCounts, Hits, JudgedQueries, Ties
+from rankproof._align.hits import MAX_EXAMPLE_QUERIES, MAX_TAGS, AlignmentCounts, Hits, JudgedQueries, Ties, merge_hits
 from rankproof._data.arrays import IntArray, PackedIds
 from rankproof._data.ordering import ReadOptions, resolve_duplicates
 from rankproof._data.qrels import Qrels
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
     from rankproof._io.streams import ByteSource, ByteStream
 
+# A smaller slice is read in milliseconds: a thread of its own gains nothing.
 MIN_SLICE_BYTES = 4 << 20
+# A query with more rows than fit here gets no boundary, and its slices are read as one.
 _LOOKAHEAD_BYTES = 1 << 20
 _Part = TypeVar("_Part")
 
@@ -87,9 +89,10 @@ def align_slices(path: str, boundaries: list[int], align: Callable[[FileSlice, b
             waiting = [pool.submit(align, stream, index > 0) for index, stream in enumerate(streams)]
             parts = [part.result() for part in waiting]
         finally:
+            # After an exception or Ctrl-C the pool still waits for its threads: this ends them.
             stop.set()
-    found = [part for part in parts if part is not None]
-    return found if len(found) == len(parts) else None
+    aligned = [part for part in parts if part is not None]
+    return aligned if len(aligned) == len(parts) else None
 
 
 def have_no_common_query(hits: list[Hits], unknown_queries: list[bytes]) -> bool:
@@ -97,31 +100,6 @@ def have_no_common_query(hits: list[Hits], unknown_queries: list[bytes]) -> bool
     hashes = np.concatenate([np.frombuffer(query, dtype=np.uint64) for query in unknown_queries])
     judged = np.sum([part.present for part in hits], axis=0)
     return len(np.unique(hashes)) == len(hashes) and bool(np.all(judged <= 1))
-
-
-def merge_hits(hits: list[Hits]) -> Hits:
-    """The hits of slices without common queries, in the order of the slices."""
-    owners = np.concatenate([part.query_index for part in hits])
-    order = np.argsort(owners, kind="stable")
-    counts = np.bincount(owners, minlength=len(hits[0].queries))
-    return replace(
-        hits[0],
-        present=np.any([part.present for part in hits], axis=0),
-        retrieved=np.sum([part.retrieved for part in hits], axis=0),
-        offsets=np.concatenate(([0], np.cumsum(counts, dtype=np.int64))),
-        ranks=np.concatenate([part.ranks for part in hits])[order],
-        grades=np.concatenate([part.grades for part in hits])[order],
-        ties=Ties(*(np.concatenate(parts)[order] for parts in zip(*(part.ties for part in hits), strict=True))),
-        alignment_counts=_merge_counts([part.alignment_counts for part in hits]),
-    )
-
-
-def _merge_counts(alignment_counts: list[AlignmentCounts]) -> AlignmentCounts:
-    names = [name for name in AlignmentCounts._fields if isinstance(getattr(alignment_counts[0], name), int)]
-    counts = {name: sum(getattr(part, name) for part in alignment_counts) for name in names}
-    queries = [query for part in alignment_counts for query in part.unjudged_queries]
-    tags = dict.fromkeys(tag for part in alignment_counts for tag in part.tags)
-    return AlignmentCounts(**counts, unjudged_queries=tuple(queries[:MAX_EXAMPLE_QUERIES]), tags=tuple(tags)[:MAX_TAGS])
 
 
 _ON_DUPLICATE = {"error": 0, "keep-best": 1, "keep-first": 2, "keep-last": 3}
@@ -154,9 +132,9 @@ def judged_from_native(made: align.Judgements, only: frozenset[str] | None, sour
     )
 
 
-def hits_from_native(judged: JudgedQueries, found: align.Aligned) -> Hits:
+def hits_from_native(judged: JudgedQueries, aligned: align.Aligned) -> Hits:
     """The hits of one run or of a slice of it."""
-    (present, retrieved, offsets, ranks, grades, tie_starts, tie_sizes), counts, unjudged_queries, tags, _ = found
+    (present, retrieved, offsets, ranks, grades, tie_starts, tie_sizes), counts, unjudged_queries, tags, _ = aligned
     rows, tied, contradictions, backwards, forwards, unicode_forms, dropped, unjudged = counts
     return Hits(
         judged=judged,
@@ -228,17 +206,18 @@ def align_arrow(judged: JudgedQueries, stream: Any, columns: Sequence[int], name
     options, places = native_options(read_options), (query, doc, score, rank, tag)
     keeps = not getattr(stream, "reopens", False)
     try:
-        found = align.align_arrow(judged.handle, stream.__arrow_c_stream__(), options, places, keeps, False)
-        if found is None:
-            found = align.align_arrow(judged.handle, stream.__arrow_c_stream__(), options, places, False, True)
+        aligned = align.align_arrow(judged.handle, stream.__arrow_c_stream__(), options, places, keeps, False)
+        # The rows of a query are not adjacent: the second reading groups them.
+        if aligned is None:
+            aligned = align.align_arrow(judged.handle, stream.__arrow_c_stream__(), options, places, False, True)
     except align.ReadError as error:
         raise_native_error(error, name)
     except TypeError as error:
         raise InputError(str(error), fix=_COLUMN_TYPES_FIX, source=name) from None
     except OSError as error:
         raise _stream_error(error, stream, name) from None
-    assert found is not None, "a grouped read always succeeds"
-    return hits_from_native(judged, found)
+    assert aligned is not None, "a grouped read always succeeds"
+    return hits_from_native(judged, aligned)
 
 
 def _stream_error(error: OSError, stream: Any, name: str) -> BaseException:
@@ -333,13 +312,14 @@ class _Reader(NamedTuple):
     def read_sequentially(self, source: ByteSource) -> Hits | None:
         """The hits; None if the text has a NUL byte, so that Python must read it."""
         try:
-            found = self._aligned(source.open()) or self._aligned(source.open(), grouped=True)
+            # Without a result the rows of a query are not adjacent: the second reading groups them.
+            aligned = self._aligned(source.open()) or self._aligned(source.open(), grouped=True)
         except align.ReadError as error:
             if error.args[0] == "nul":
                 return None
             raise_native_error(error, source.name)
-        assert found is not None, "a grouped read always succeeds"
-        return hits_from_native(self.judged, found)
+        assert aligned is not None, "a grouped read always succeeds"
+        return hits_from_native(self.judged, aligned)
 
     def read_in_slices(self, path: str, boundaries: list[int]) -> Hits | None:
         """The hits by several threads; None if the file cannot be split, has an error, or a query is in two slices."""
@@ -347,7 +327,13 @@ class _Reader(NamedTuple):
         if parts is None:
             return None
         hits = [hits_from_native(self.judged, part) for part in parts]
-        return merge_hits(hits) if have_no_common_query(hits, [part[-1] for part in parts]) else None
+        if not have_no_common_query(hits, [part[-1] for part in parts]):
+            return None
+        merged = merge_hits(hits)
+        counts = merged.alignment_counts
+        # A file that is read by one thread has no more examples than these.
+        few = counts._replace(unjudged_queries=counts.unjudged_queries[:MAX_EXAMPLE_QUERIES], tags=counts.tags[:MAX_TAGS])
+        return replace(merged, alignment_counts=few)
 
     def _part(self, stream: ByteStream, inside: bool) -> align.Aligned | None:
         with suppress(align.ReadError):
@@ -368,14 +354,17 @@ def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hit
     ranks = None if run.ranks is None else np.ascontiguousarray(run.ranks)
     offsets, scores = np.ascontiguousarray(run.offsets), np.ascontiguousarray(run.scores)
     try:
-        found = align.align_run(judged.handle, native_options(read_options), run.queries, offsets, *_ids(run.docs), scores, ranks)
+        aligned = align.align_run(
+            judged.handle, native_options(read_options), run.queries, offsets, *_ids(run.docs), scores, ranks
+        )
     except align.ReadError:
+        # This raises the error for duplicate rows in the words of the Python engine.
         resolve_duplicates(run, read_options)
         raise
-    if found is None:
+    if aligned is None:
         grouped = Run.from_rows(run.rows(), name=run.name, source=run.source, queries=run.queries)
         return align_run(judged, grouped.changed(tags=run.tags), read_options)
-    hits = hits_from_native(judged, found)
+    hits = hits_from_native(judged, aligned)
     return replace(hits, alignment_counts=hits.alignment_counts._replace(tags=run.tags[:MAX_TAGS]))
 
 
@@ -386,11 +375,11 @@ def _ids(docs: tuple[str, ...] | PackedIds) -> tuple[tuple[str, ...] | bytes, In
 
 def align_dict(judged: JudgedQueries, scores: Mapping[str, Mapping[str, float]], name: str, read_options: ReadOptions) -> Hits:
     """Hits of a run in a dict of dicts."""
-    found = None
+    aligned = None
     if read_options.order == "score":
-        found = align.align_dict(judged.handle, scores, native_options(read_options), _PLAIN_DICTS, _FLOATS)
+        aligned = align.align_dict(judged.handle, scores, native_options(read_options), _PLAIN_DICTS, _FLOATS)
     return (
         align_run(judged, Run.from_dict(scores, name=name, source=name), read_options)
-        if found is None
-        else hits_from_native(judged, found)
+        if aligned is None
+        else hits_from_native(judged, aligned)
     )

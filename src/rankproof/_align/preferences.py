@@ -59,9 +59,9 @@ def _group(rows: Sequence[PreferenceRow], codes: Mapping[str, int], source: str)
                 "level-twice", source=source, line=row.line, doc=row.doc, query=row.query, level=row.level, first_level=first
             )
     docs = list(levels)
-    found = PreferenceGroup(np.array([codes[doc] for doc in docs]), np.array([levels[doc] for doc in docs]))
+    group = PreferenceGroup(np.array([codes[doc] for doc in docs]), np.array([levels[doc] for doc in docs]))
     if len(subgroups) == 1:
-        return found
+        return group
     place = {doc: at for at, doc in enumerate(docs)}
     better = np.zeros((len(docs), len(docs)), dtype=np.bool_)
     for members in subgroups.values():
@@ -74,7 +74,7 @@ def _group(rows: Sequence[PreferenceRow], codes: Mapping[str, int], source: str)
         raise row_error(
             "preference-circle", source=source, line=rows[0].line, doc=circle, query=rows[0].query, group=rows[0].group
         )
-    return replace(found, better=better)
+    return replace(group, better=better)
 
 
 def _closed(better: BoolArray) -> BoolArray:

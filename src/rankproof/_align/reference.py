@@ -45,6 +45,9 @@ class QueryHits:
     unicode_forms: int
 
 
+_NO_HITS = QueryHits(0, [], [], [], [], RankScoreAgreement(0, 0, 0), 0)
+
+
 def judge_text(source: ByteSource, only: Collection[str] | None = None, *, on_conflict: OnConflict = "error") -> JudgedQueries:
     """Judgements from TREC text."""
     from rankproof._formats import trec
@@ -108,28 +111,24 @@ def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hit
     if read_options.order == "rank" and run.docs and (run.ranks is None or NO_RANK in run.ranks):
         raise row_error("rank-missing", source=run.source)
     groups, dropped = resolve_duplicates(run, read_options)
-    found = {query: _query_hits(table, query, rows, read_options) for query, rows in groups.items() if query in table.grades}
+    by_query = {query: _query_hits(table, query, rows, read_options) for query, rows in groups.items() if query in table.grades}
     unjudged = [query for query in groups if query not in table.grades and table.includes_query(query)]
-    each = [found.get(query) for query in judged.queries]
-    hits = list(found.values())
+    all_hits = [by_query.get(query, _NO_HITS) for query in judged.queries]
     return Hits(
         judged=judged,
-        present=np.array([query is not None for query in each], dtype=np.bool_),
-        retrieved=np.array([query.retrieved if query else 0 for query in each], dtype=np.int64),
-        offsets=_offsets([query.ranks if query else [] for query in each]),
-        ranks=_flatten([query.ranks if query else [] for query in each]),
-        grades=_flatten([query.grades if query else [] for query in each]),
-        ties=Ties(
-            _flatten([query.tie_starts if query else [] for query in each]),
-            _flatten([query.tie_sizes if query else [] for query in each]),
-        ),
+        present=np.array([query in by_query for query in judged.queries], dtype=np.bool_),
+        retrieved=np.array([hits.retrieved for hits in all_hits], dtype=np.int64),
+        offsets=_offsets([hits.ranks for hits in all_hits]),
+        ranks=_flatten([hits.ranks for hits in all_hits]),
+        grades=_flatten([hits.grades for hits in all_hits]),
+        ties=Ties(_flatten([hits.tie_starts for hits in all_hits]), _flatten([hits.tie_sizes for hits in all_hits])),
         alignment_counts=AlignmentCounts(
             rows=len(run.docs),
-            tied=sum(size > 1 for query in hits for size in query.tie_sizes),
-            contradictions=sum(query.agreement.contradictions for query in hits),
-            backwards=sum(query.agreement.backwards for query in hits),
-            forwards=sum(query.agreement.forwards for query in hits),
-            unicode_forms=sum(query.unicode_forms for query in hits) + sum(query in table.other_queries for query in unjudged),
+            tied=sum(size > 1 for hits in all_hits for size in hits.tie_sizes),
+            contradictions=sum(hits.agreement.contradictions for hits in all_hits),
+            backwards=sum(hits.agreement.backwards for hits in all_hits),
+            forwards=sum(hits.agreement.forwards for hits in all_hits),
+            unicode_forms=sum(hits.unicode_forms for hits in all_hits) + sum(query in table.other_queries for query in unjudged),
             dropped=dropped,
             unjudged=len(unjudged),
             unjudged_queries=tuple(unjudged[:MAX_EXAMPLE_QUERIES]),

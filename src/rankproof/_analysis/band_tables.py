@@ -94,13 +94,13 @@ def reached_bands(
     profile: BandProfile, values: Mapping[str, Mapping[str, MeasureResult]], names: Sequence[str]
 ) -> dict[tuple[str, QualityBand], list[str]]:
     """The systems in each band of each measure that some system reaches, lowest band first."""
-    found: dict[tuple[str, QualityBand], list[str]] = {}
+    reached: dict[tuple[str, QualityBand], list[str]] = {}
     for name in names:
         for band in profile.measures[name]:
             systems = [system for system, value in values.items() if profile.band(name, value[name].value) == band]
             if systems:
-                found[name, band] = systems
-    return found
+                reached[name, band] = systems
+    return reached
 
 
 def meanings_table(profile: BandProfile, reached: Mapping[tuple[str, QualityBand], Sequence[str]]) -> Table | None:
@@ -129,7 +129,7 @@ def bands_tables(inputs: AnalysisInput, profile: BandProfile, references: Mappin
     if not names:
         return []
     values, counts = measure_results(inputs, list(names)), query_counts(inputs)
-    measures = {name: one.measure for name, one in next(iter(values.values())).items()}
+    measures = {name: result.measure for name, result in next(iter(values.values())).items()}
     chances = [chance_values(inputs, measure, counts.common) for measure in measures.values()]
     rows = [_row(system, counts, profile, value) for system, value in values.items()]
     random: list[CellValue] = ["random ranking", *counts.cell(None)]
@@ -165,12 +165,12 @@ def _shown_measures(profile: BandProfile) -> dict[str, list[str]]:
     A measure without a cutoff is left out beside the same measure with one cutoff and the same bands, as RR beside RR@10.
     """
     names = [name for name in profile.measures if not is_answer_measure(name)]
-    found = {name: [name] for name in names}
+    names_of = {name: [name] for name in names}
     for name in names:
-        cut = [one for one in names if one.startswith(f"{name}@") and profile.measures[one] == profile.measures[name]]
+        cut = [other for other in names if other.startswith(f"{name}@") and profile.measures[other] == profile.measures[name]]
         if len(cut) == 1:
-            found[cut[0]] = [*found.pop(name), *found[cut[0]]]
-    return found
+            names_of[cut[0]] = [*names_of.pop(name), *names_of[cut[0]]]
+    return names_of
 
 
 def _row(system: str, counts: QueryCounts, profile: BandProfile, values: Mapping[str, MeasureResult]) -> tuple[CellValue, ...]:

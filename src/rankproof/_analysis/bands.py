@@ -109,15 +109,15 @@ def _profile(file: TomlFile, name: str, table: Any) -> BandProfile:
 
 
 def _measures(file: TomlFile, path: KeyPath, tables: Mapping[str, Any]) -> dict[str, Bands]:
-    found: dict[str, Bands] = {}
+    bands_of: dict[str, Bands] = {}
     for key, table in tables.items():
         for measure in _parsed_measures(file, (*path, key), key):
             full = str(measure)
-            if full in found:
+            if full in bands_of:
                 what = f"{for_message(key)} means {full}, which already has bands"
                 raise file.error((*path, key), what, "remove one of the two")
-            found[full] = _bands(file, (*path, key), table, measure.range)
-    return found
+            bands_of[full] = _bands(file, (*path, key), table, measure.range)
+    return bands_of
 
 
 def _parsed_measures(file: TomlFile, path: KeyPath, names: str) -> list[Measure]:
@@ -154,11 +154,11 @@ _BOUNDS = ("from", "above")
 _BAND_KEYS = (*_BOUNDS, "rating", "means", "next")
 
 
-def _band(file: TomlFile, path: KeyPath, name: str, given: Any, within: tuple[float, float]) -> QualityBand:
+def _band(file: TomlFile, path: KeyPath, name: str, value: Any, within: tuple[float, float]) -> QualityBand:
     """The band of a number, or of a table with one of the keys from and above."""
     if not name.strip():
         raise file.error(path, "a band has an empty name", "name it, for example Good = 0.8")
-    table = given if isinstance(given, dict) else {"from": given}
+    table = value if isinstance(value, dict) else {"from": value}
     for key in table:
         if key not in _BAND_KEYS:
             raise file.unknown((*path, key), "unknown key", key, _BAND_KEYS)
@@ -179,10 +179,10 @@ def _bound(file: TomlFile, path: KeyPath, table: Mapping[str, Any], within: tupl
         raise file.error(path, f"{name} has no lower bound", "write a number, or { above = 0.65 }")
     if len(keys) == 2:
         raise file.error(path, f"{name} has both from and above", "remove one of the two")
-    given = table[keys[0]]
-    if isinstance(given, bool) or not isinstance(given, int | float):
+    value = table[keys[0]]
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise file.error(path, f"the lower bound of {name} is not a number", "write a number without quotes, such as 0.65")
-    number = _as_float(given)
+    number = _as_float(value)
     if not low <= number <= high or not math.isfinite(number):
         what = f"the lower bound of {name} is {number:g}, but {for_message(str(path[-2]))} is from {low:g} to {high:g}"
         percent = "; 80% is 0.80" if within == (0.0, 1.0) else ""

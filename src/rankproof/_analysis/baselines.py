@@ -61,21 +61,21 @@ class UpperBound:
 
 def upper_bounds(inputs: AnalysisInput, measures: Sequence[str]) -> dict[str, UpperBound]:
     """The upper bound of each measure; measures with the same gains share one reranking."""
-    found: dict[str, UpperBound] = {}
+    bounds: dict[str, UpperBound] = {}
     for gain in dict.fromkeys(map(_gain_scheme, measures)):
         names = [name for name in measures if _gain_scheme(name) == gain]
         reranked = measure_results(inputs, names, {system: best_reranking(inputs, system, gain) for system in inputs.systems})
         condensed = measure_results(inputs, names, {system: judged_ranking(inputs, system) for system in inputs.systems})
         (best,) = measure_results(inputs, names, {IDEAL: ideal_ranking(inputs, gain)}).values()
-        found |= {
+        bounds |= {
             name: UpperBound(
-                {system: each[name].value for system, each in reranked.items()},
+                {system: results[name].value for system, results in reranked.items()},
                 best[name].value,
-                {system: each[name].value for system, each in condensed.items()},
+                {system: results[name].value for system, results in condensed.items()},
             )
             for name in names
         }
-    return {name: found[name] for name in measures}
+    return {name: bounds[name] for name in measures}
 
 
 def _gain_scheme(measure: str) -> GainScheme:
@@ -90,12 +90,12 @@ def best_reranking(inputs: AnalysisInput, system: str, gain: GainScheme = "linea
     Of a reranker only the documents that it reorders; the others follow in their order.
     """
     top = _reordered_depth(inputs, system)
-    found = []
+    reranked = []
     for query, ranked_list in ranked_lists(inputs, system).items():
         docs, _ = _ranking(ranked_list.docs[:top], inputs.qrels.get(query, {}), gain)
-        found.append((query, [*docs, *ranked_list.docs[len(docs) :]]))
-    rankings = ((docs, -np.arange(len(docs), dtype=np.float64)) for _, docs in found)
-    return Run.from_rankings(system, [query for query, _ in found], rankings)
+        reranked.append((query, [*docs, *ranked_list.docs[len(docs) :]]))
+    rankings = ((docs, -np.arange(len(docs), dtype=np.float64)) for _, docs in reranked)
+    return Run.from_rankings(system, [query for query, _ in reranked], rankings)
 
 
 def _reordered_depth(inputs: AnalysisInput, system: str) -> int | None:
@@ -107,12 +107,12 @@ def _reordered_depth(inputs: AnalysisInput, system: str) -> int | None:
 
 def judged_ranking(inputs: AnalysisInput, system: str) -> Run:
     """The system's judged documents in its order; a negative grade means unjudged."""
-    found = {
+    judged = {
         query: [doc for doc in ranked_list.docs if inputs.qrels.get(query, {}).get(doc, -1) >= 0]
         for query, ranked_list in ranked_lists(inputs, system).items()
     }
-    rankings = ((docs, -np.arange(len(docs), dtype=np.float64)) for docs in found.values())
-    return Run.from_rankings(system, list(found), rankings)
+    rankings = ((docs, -np.arange(len(docs), dtype=np.float64)) for docs in judged.values())
+    return Run.from_rankings(system, list(judged), rankings)
 
 
 def ideal_ranking(inputs: AnalysisInput, gain: GainScheme = "linear") -> Run:
@@ -129,6 +129,7 @@ def _best_order(inputs: AnalysisInput, pool: Mapping[str, Sequence[str]], name: 
 def _ranking(docs: Sequence[str], grades: Mapping[str, int], gain: GainScheme) -> tuple[list[str], FloatArray]:
     """The documents in the best order, with scores that fall by one per rank."""
     values = gains(np.array([grades.get(doc, 0) for doc in docs], dtype=np.int64), gain)
+    # Stable, so that documents of equal gain keep their order.
     order = np.argsort(-values, kind="stable").tolist()
     return [docs[at] for at in order], -np.arange(len(order), dtype=np.float64)
 
@@ -179,24 +180,24 @@ def baseline_rows(inputs: AnalysisInput, measures: Sequence[str], roles: Mapping
     """The reference values of each measure."""
     values, bounds = measure_results(inputs, measures), upper_bounds(inputs, measures)
     counts, below_chance = query_counts(inputs), p_below_chance(inputs)
-    found = {}
+    rows = {}
     for name in measures:
         ones = {system: value[name] for system, value in values.items()}
         measure = next(iter(ones.values())).measure
         by_queries = {queries: chance_values(inputs, measure, queries) for queries in {counts.common, *counts.queries.values()}}
         chances = {queries: chance.value for queries, chance in by_queries.items() if chance is not None}
-        found[name] = BaselineRow(
+        rows[name] = BaselineRow(
             measure=name,
             counts=counts,
             chance=chances.get(counts.common),
             chance_by_system={system: chances[queries] for system, queries in counts.queries.items() if queries in chances},
             below_chance_p=below_chance,
             roles=roles,
-            systems={system: one.value for system, one in ones.items()},
+            systems={system: result.value for system, result in ones.items()},
             upper_bound=bounds[name],
             best=best_system(ones),
         )
-    return found
+    return rows
 
 
 def check_documents(inputs: AnalysisInput) -> None:
@@ -214,11 +215,11 @@ def check_documents(inputs: AnalysisInput) -> None:
 
 def reference_systems(inputs: AnalysisInput) -> dict[str, str]:
     """Role to system: BM25 over titles only, and BM25 over the full text."""
-    found: dict[str, str] = {}
+    systems: dict[str, str] = {}
     for system_run in inputs.system_runs:
         if role := _baseline_role(system_run):
-            found.setdefault(role, system_run.name)
-    return {role: found[role] for role in (TITLE_ONLY, FULL_TEXT) if role in found}
+            systems.setdefault(role, system_run.name)
+    return {role: systems[role] for role in (TITLE_ONLY, FULL_TEXT) if role in systems}
 
 
 def _baseline_role(system_run: SystemRun) -> str | None:

@@ -34,6 +34,7 @@ class ChanceValues:
 
     def p_at_most(self, hits: int) -> float:
         """The probability of at most this many successes, if the values are success probabilities (Poisson binomial)."""
+        # Exact by convolution: the normal approximation is too coarse for tails of few queries.
         chances = np.ones(1)
         for chance in self.values.tolist():
             chances = np.concatenate([chances * (1 - chance), [0.0]]) + np.concatenate([[0.0], chances * chance])
@@ -52,8 +53,8 @@ def chance_values(inputs: AnalysisInput, measure: Measure, queries: tuple[str, .
     if inputs.documents is None or inputs.read_options.judged_only:
         return None
     depth = inputs.read_options.depth
-    found = [expected_value(measure, list(inputs.qrels[query].values()), inputs.documents, depth=depth) for query in queries]
-    return None if None in found else ChanceValues(np.array(found, dtype=np.float64))
+    expected = [expected_value(measure, list(inputs.qrels[query].values()), inputs.documents, depth=depth) for query in queries]
+    return None if None in expected else ChanceValues(np.array(expected, dtype=np.float64))
 
 
 CHANCE_MEASURE = "Success@10"
@@ -64,13 +65,13 @@ WORSE, BELOW = "WORSE THAN RANDOM", "below random, not significant"
 
 def p_below_chance(inputs: AnalysisInput) -> Mapping[str, float]:
     """System to the probability that a random ranking has as few queries with a relevant document in the top 10."""
-    found = {}
+    probabilities = {}
     for system, result in measure_results(inputs, [CHANCE_MEASURE]).items():
-        one = result[CHANCE_MEASURE]
-        chance = chance_values(inputs, one.measure, one.query_ids)
+        success = result[CHANCE_MEASURE]
+        chance = chance_values(inputs, success.measure, success.query_ids)
         if chance is not None:
-            found[system] = chance.p_at_most(round(one.value * one.queries))
-    return found
+            probabilities[system] = chance.p_at_most(round(success.value * success.queries))
+    return probabilities
 
 
 def below_chance_verdict(probability: float | None) -> str:

@@ -80,19 +80,20 @@ class SharedRanks:
         return order_agreement(place - first, self.offsets)
 
 
-def shared_ranks(one: Run, other: Run, read_options: ReadOptions | None = None) -> SharedRanks:
+def shared_ranks(run: Run, other: Run, read_options: ReadOptions | None = None) -> SharedRanks:
     """The shared documents of two runs, over the queries that either has."""
     read_options = read_options or ReadOptions()
-    table = CandidateTable.of([one, other], read_options)
+    table = CandidateTable.of([run, other], read_options)
     queries = len(table.queries)
     split = int(table.bounds[queries])
     ranks = np.zeros(table.size, np.int64)
     ranks[table.places[:split]] = table.row_ranks[:split]
     first = ranks[table.places[split:]]
     shared = np.flatnonzero(first)
+    # The rows of the second run follow those of the first, query by query: `split` is where they begin.
     offsets = np.searchsorted(shared, table.bounds[queries:] - split)
-    found = SharedRanks(table.queries, offsets, first[shared], table.row_ranks[split:][shared], table.lengths)
-    return found if read_options.depth is None else found.cut(read_options.depth)
+    shared_documents = SharedRanks(table.queries, offsets, first[shared], table.row_ranks[split:][shared], table.lengths)
+    return shared_documents if read_options.depth is None else shared_documents.cut(read_options.depth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,9 @@ class RankingAgreement:
     orders: OrderAgreement
 
 
-def ranking_agreement(one: Run, other: Run, p: float = PERSISTENCE, read_options: ReadOptions | None = None) -> RankingAgreement:
+def ranking_agreement(run: Run, other: Run, p: float = PERSISTENCE, read_options: ReadOptions | None = None) -> RankingAgreement:
     """The agreement of two runs, query by query."""
-    shared = shared_ranks(one, other, read_options)
+    shared = shared_ranks(run, other, read_options)
     return RankingAgreement(shared, shared.overlap(p), shared.orders())
 
 
@@ -129,12 +130,12 @@ def correlate_rankings(runs: Mapping[str, Run], read_options: ReadOptions, *, p:
     if read_options.on_duplicate != "error":
         runs = {name: ranked_run(run, replace(read_options, depth=None)) for name, run in runs.items()}
         read_options = ReadOptions(depth=read_options.depth)
-    found = {pair: ranking_agreement(runs[pair[0]], runs[pair[1]], p, read_options) for pair in combinations(runs, 2)}
-    for (one, other), each in found.items():
-        if not each.shared.queries:
-            raise UsageError(f"{for_message(one)} and {for_message(other)} have no query", fix="pass runs with results")
+    agreements = {pair: ranking_agreement(runs[pair[0]], runs[pair[1]], p, read_options) for pair in combinations(runs, 2)}
+    for (first, second), agreement in agreements.items():
+        if not agreement.shared.queries:
+            raise UsageError(f"{for_message(first)} and {for_message(second)} have no query", fix="pass runs with results")
     facts = {"persistence": p, "source": _SOURCES}
-    rows = tuple((*pair, *_means(each)) for pair, each in found.items())
+    rows = tuple((*pair, *_means(agreement)) for pair, agreement in agreements.items())
     columns = (
         Column("system"),
         Column("other"),
@@ -143,12 +144,12 @@ def correlate_rankings(runs: Mapping[str, Run], read_options: ReadOptions, *, p:
         Column("n", "count", "queries that either has"),
     )
     title = f"Agreement of rankings (p = {p:g}), means over queries"
-    table = Table("rankings", title, columns, rows, tuple(_sentences(rows)), tuple(_notes(found)), facts, verdict_first=True)
-    return [table, _query_table(found, facts)]
+    table = Table("rankings", title, columns, rows, tuple(_sentences(rows)), tuple(_notes(agreements)), facts, verdict_first=True)
+    return [table, _query_table(agreements, facts)]
 
 
-def _means(each: RankingAgreement) -> tuple[CellValue, ...]:
-    shared, overlap, orders = each.shared, each.overlap, each.orders
+def _means(agreement: RankingAgreement) -> tuple[CellValue, ...]:
+    shared, overlap, orders = agreement.shared, agreement.overlap, agreement.orders
     shares = shared.counts / np.maximum(shared.lengths.max(axis=0), 1)
     values = (overlap.extrapolated, overlap.least, overlap.most, orders.tau, orders.tau_ap, shares)
     return (*(_mean(value) for value in values), len(shared.queries))
@@ -161,26 +162,26 @@ def _mean(values: FloatArray) -> float | None:
 
 
 def _sentences(rows: Sequence[tuple[CellValue, ...]]) -> Iterator[str]:
-    for one, other, overlap, least, most, tau, *_, n in rows:
-        names = f"{for_message(str(one))} and {for_message(str(other))}"
+    for first, second, overlap, least, most, tau, *_, n in rows:
+        names = f"{for_message(str(first))} and {for_message(str(second))}"
         by_tau = "" if tau is None else f"; tau {tau:.2f} over the documents that both have"
         queries = pluralise(int(n), "query", "queries")  # type: ignore[arg-type]
         yield f"{names}: RBO {overlap:.3f}, between {least:.3f} and {most:.3f} with any continuation{by_tau} ({queries})."
 
 
-def _notes(found: Mapping[tuple[str, str], RankingAgreement]) -> Iterator[str]:
-    for (one, other), each in found.items():
-        lone = int(np.count_nonzero(each.shared.lengths.min(axis=0) == 0))
+def _notes(agreements: Mapping[tuple[str, str], RankingAgreement]) -> Iterator[str]:
+    for (first, second), agreement in agreements.items():
+        lone = int(np.count_nonzero(agreement.shared.lengths.min(axis=0) == 0))
         if lone:
             queries = pluralise(lone, "query is", "queries are")
-            yield f"{queries} in only one of {for_message(one)} and {for_message(other)}: RBO 0"
-        few = int(np.count_nonzero(each.shared.counts < 2))
+            yield f"{queries} in only one of {for_message(first)} and {for_message(second)}: RBO 0"
+        few = int(np.count_nonzero(agreement.shared.counts < 2))
         if few:
             queries = pluralise(few, "query", "queries")
-            yield f"{for_message(one)} and {for_message(other)} share fewer than 2 documents on {queries}, which have no tau"
+            yield f"{for_message(first)} and {for_message(second)} share fewer than 2 documents on {queries}, which have no tau"
 
 
-def _query_table(found: Mapping[tuple[str, str], RankingAgreement], facts: Mapping[str, object]) -> Table:
+def _query_table(agreements: Mapping[tuple[str, str], RankingAgreement], facts: Mapping[str, object]) -> Table:
     columns = (
         Column("query"),
         Column("system"),
@@ -188,14 +189,14 @@ def _query_table(found: Mapping[tuple[str, str], RankingAgreement], facts: Mappi
         *RANKING_COLUMNS,
         Column("shared", "count", "documents of both"),
     )
-    rows = tuple(row for pair, each in found.items() for row in _query_rows(pair, each))
+    rows = tuple(row for pair, agreement in agreements.items() for row in _query_rows(pair, agreement))
     return Table("queries", "Agreement of rankings by query", columns, rows, facts=dict(facts))
 
 
-def _query_rows(pair: tuple[str, str], each: RankingAgreement) -> Iterator[tuple[CellValue, ...]]:
-    overlap, orders = each.overlap, each.orders
-    columns = (overlap.extrapolated, overlap.least, overlap.most, orders.tau, orders.tau_ap, each.shared.counts)
-    for query, *values, count in zip(each.shared.queries, *(column.tolist() for column in columns), strict=True):
+def _query_rows(pair: tuple[str, str], agreement: RankingAgreement) -> Iterator[tuple[CellValue, ...]]:
+    overlap, orders = agreement.overlap, agreement.orders
+    columns = (overlap.extrapolated, overlap.least, overlap.most, orders.tau, orders.tau_ap, agreement.shared.counts)
+    for query, *values, count in zip(agreement.shared.queries, *(column.tolist() for column in columns), strict=True):
         yield (query, *pair, *(None if math.isnan(value) else value for value in values), count)
 
 
@@ -223,8 +224,8 @@ def correlate_orders(pairs: Sequence[tuple[SystemOrder, SystemOrder]], *, p: flo
     systems = len(pairs[0][0].values)
     if systems < 3:
         raise UsageError(f"an order of {pluralise(systems, 'system')} has too few pairs", fix="pass three systems or more")
-    swaps = [list(_swaps(one, other)) for one, other in pairs]
-    rows = tuple(_order_row(one, other, len(swapped), p) for (one, other), swapped in zip(pairs, swaps, strict=True))
+    swaps = [list(_swaps(order, other)) for order, other in pairs]
+    rows = tuple(_order_row(order, other, len(swapped), p) for (order, other), swapped in zip(pairs, swaps, strict=True))
     columns = (
         Column("order"),
         Column("other"),
@@ -249,20 +250,20 @@ def _in_order(order: SystemOrder) -> list[str]:
     return sorted(order.values, key=lambda name: (-order.values[name], name))
 
 
-def _order_row(one: SystemOrder, other: SystemOrder, swapped: int, p: float) -> tuple[CellValue, ...]:
-    names = list(one.values)
-    found = kendall_tau(*(np.array([order.values[name] for name in names]) for order in (one, other)))
-    true, estimated = _in_order(one), _in_order(other)
+def _order_row(first: SystemOrder, other: SystemOrder, swapped: int, p: float) -> tuple[CellValue, ...]:
+    names = list(first.values)
+    correlation = kendall_tau(*(np.array([order.values[name] for name in names]) for order in (first, other)))
+    true, estimated = _in_order(first), _in_order(other)
     place = {name: at for at, name in enumerate(true)}
     ranks = np.array([place[name] for name in estimated], np.int64)
     tau_ap = float(order_agreement(ranks, np.array([0, len(ranks)])).tau_ap[0])
-    tau, by_chance = (None if math.isnan(value) else value for value in found)
-    return one.label, other.label, tau, by_chance, tau_ap, rank_biased_overlap(true, estimated, p), swapped, len(names)
+    tau, by_chance = (None if math.isnan(value) else value for value in correlation)
+    return first.label, other.label, tau, by_chance, tau_ap, rank_biased_overlap(true, estimated, p), swapped, len(names)
 
 
 def _order_sentence(row: tuple[CellValue, ...]) -> str:
-    one, other, tau, by_chance, tau_ap, _, swapped, systems = row
-    names, count = f"{for_message(str(one))} and {for_message(str(other))}", int(systems)  # type: ignore[arg-type]
+    first, second, tau, by_chance, tau_ap, _, swapped, systems = row
+    names, count = f"{for_message(str(first))} and {for_message(str(second))}", int(systems)  # type: ignore[arg-type]
     if tau is None:
         return f"{names}: no tau, because one of them gives all systems the same value."
     how = _how_alike(float(tau))  # type: ignore[arg-type]
@@ -276,10 +277,10 @@ def _how_alike(tau: float) -> str:
     return "almost alike" if tau >= _ALIKE else "similarly" if tau >= _SIMILAR else "differently"
 
 
-def _swaps(one: SystemOrder, other: SystemOrder) -> Iterator[tuple[str, str, float, float]]:
+def _swaps(order: SystemOrder, other: SystemOrder) -> Iterator[tuple[str, str, float, float]]:
     """The pairs in opposite orders, as the first order has them, and by how much each order has one ahead."""
-    for first, second in combinations(_in_order(one), 2):
-        ahead, behind = one.values[first] - one.values[second], other.values[second] - other.values[first]
+    for first, second in combinations(_in_order(order), 2):
+        ahead, behind = order.values[first] - order.values[second], other.values[second] - other.values[first]
         if ahead > 0 and behind > 0:
             yield first, second, ahead, behind
 
@@ -294,8 +295,8 @@ def _swap_table(pairs: Sequence[tuple[SystemOrder, SystemOrder]], swaps: Sequenc
         Column("reversed by", "value", "by the other order"),
     )
     rows = tuple(
-        (one.label, others.label, *swap)
-        for (one, others), swapped in zip(pairs, swaps, strict=True)
+        (order.label, others.label, *swap)
+        for (order, others), swapped in zip(pairs, swaps, strict=True)
         for swap in sorted(swapped, key=lambda swap: -min(swap[2], swap[3]))[:_MAX_SWAPS]
     )
     return Table("swaps", f"Swapped pairs of systems, at most {_MAX_SWAPS} of each two orders, largest first", columns, rows)

@@ -15,9 +15,9 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import in_a_sentence
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
-from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._evaluation.result import Result, answer_inputs_of, inputs_of
+from rankproof._evaluation.sources import RunSources, read_judgements
 from rankproof._results.experiment_result import COLLAPSE_KEY, DecisionSettings, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
@@ -96,8 +96,8 @@ def named_measure(inputs: AnalysisInput, measure: str | Measure) -> Measure:
         return named
     from rankproof.measures._claim_base import measures_in_results
 
-    found = inputs.result.systems[0].measures.values()
-    return measures_in_results(measure, [one.measure for one in found])[0]
+    results = inputs.result.systems[0].measures.values()
+    return measures_in_results(measure, [result.measure for result in results])[0]
 
 
 def checked_system(inputs: AnalysisInput, name: str) -> str:
@@ -202,6 +202,7 @@ def usual_measures(inputs: AnalysisInput) -> list[str]:
     """The measures of a comparison that names none: those that the experiment names, else the main ones."""
     evaluated = list(inputs.result.systems[0].measures)
     binary, graded = ({str(measure.with_rel(inputs.rel)) for measure in default_measures(grade)} for grade in (1, 2))
+    # Nobody chose the default measures, so the main ones among them suffice.
     if binary <= {*evaluated} <= graded | {inputs.decision_settings.primary}:
         return list(MAIN_MEASURES)
     return evaluated
@@ -213,13 +214,13 @@ def _unjudged_error(name: str) -> UsageError:
 
 
 def check_judged(inputs: AnalysisInput) -> None:
-    """Refuses an input of answers whose rankings have no judgements."""
+    """Rejects an input of answers whose rankings have no judgements."""
     if not inputs.qrels:
         raise _unjudged_error(inputs.name)
 
 
 def input_from_results(results: ExperimentResult, *, needs_judgements: bool = True) -> AnalysisInput:
-    """An input from the results of an experiment; results without judgements are refused if the analysis needs them.
+    """An input from the results of an experiment; results without judgements are rejected if the analysis needs them.
 
     Rankings of answers that were made elsewhere are measured here, if they are stored and judged.
     """
@@ -261,33 +262,33 @@ def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-def different_data(one: tuple[str, str], other: tuple[str, str]) -> str | None:
+def different_data(prints: tuple[str, str], other_prints: tuple[str, str]) -> str | None:
     """Which fingerprints differ, given those of judgements and dataset; None if none is known to."""
-    for what, mine, theirs in zip(("judgements", "datasets"), one, other, strict=True):
+    for what, mine, theirs in zip(("judgements", "datasets"), prints, other_prints, strict=True):
         if mine and theirs and mine != theirs:
             return f"fingerprints of {what}: {for_message(mine[:12])} and {for_message(theirs[:12])}"
     return None
 
 
-def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
+def join_inputs(inputs: Sequence[AnalysisInput]) -> AnalysisInput:
     """All inputs as one; systems of the same name get their experiment's name as a prefix. Different data is an error."""
-    first, *others = found
+    first, *others = inputs
     for other in others:
         _check_same_data(first, other)
     if not others:
         return first
-    names = joined_names([(one.name, one.systems) for one in found])
-    parts = [_renamed(one, name) for one, name in zip(found, names, strict=True)]
+    names = joined_names([(single.name, single.systems) for single in inputs])
+    parts = [_renamed(single, name) for single, name in zip(inputs, names, strict=True)]
     return replace(
         first,
-        name=in_a_sentence([one.name for one in found]),
+        name=in_a_sentence([single.name for single in inputs]),
         result=Result(first.result.queries, tuple(system for part in parts for system in part.result.systems)),
         runs={name: run for part in parts for name, run in part.runs.items()},
         given_answers={name: answers for part in parts for name, answers in part.given_answers.items()},
         snippets={doc: text for part in reversed(parts) for doc, text in part.snippets.items()},
         system_runs=tuple(system_run for part in parts for system_run in part.system_runs),
         decision_settings=_joined_settings([part.decision_settings for part in parts]),
-        timed_apart=_timed_apart([one.name for one in found if any(run.times for run in one.system_runs)]),
+        timed_apart=_timed_apart([single.name for single in inputs if any(run.times for run in single.system_runs)]),
         labels=(),
     )
 
@@ -297,11 +298,11 @@ def _timed_apart(timed: Sequence[str]) -> str:
     return f"{in_a_sentence(list(map(for_message, timed)))} were timed in different runs" if len(timed) > 1 else ""
 
 
-def joined_names(found: Sequence[tuple[str, Sequence[str]]]) -> list[dict[str, str]]:
+def joined_names(experiments: Sequence[tuple[str, Sequence[str]]]) -> list[dict[str, str]]:
     """The new name of each system of several experiments, given their names and systems."""
-    times = Counter(name for _, systems in found for name in systems)
-    names = [{name: f"{one}/{name}" if times[name] > 1 else name for name in systems} for one, systems in found]
-    new = Counter(name for one in names for name in one.values())
+    times = Counter(name for _, systems in experiments for name in systems)
+    names = [{name: f"{prefix}/{name}" if times[name] > 1 else name for name in systems} for prefix, systems in experiments]
+    new = Counter(name for new_names in names for name in new_names.values())
     if twice := [name for name, count in new.items() if count > 1]:
         raise UsageError(f"two systems are called {for_message(twice[0])}", fix="give each folder a name with --name")
     return names
@@ -314,7 +315,7 @@ def _joined_settings(settings: Sequence[DecisionSettings]) -> DecisionSettings:
 
 def _check_same_data(first: AnalysisInput, other: AnalysisInput) -> None:
     names = f"{for_message(first.name)} and {for_message(other.name)}"
-    prints = [(one.qrels_fingerprint, one.fingerprint) for one in (first, other)]
+    prints = [(inputs.qrels_fingerprint, inputs.fingerprint) for inputs in (first, other)]
     if differs := different_data(*prints):
         raise UsageError(
             f"{names} are about different data ({differs})", fix="compare systems on the same documents, queries and judgements"
@@ -322,35 +323,35 @@ def _check_same_data(first: AnalysisInput, other: AnalysisInput) -> None:
     if first.rel != other.rel:
         raise UsageError(f"{names} were evaluated with --rel {first.rel} and {other.rel}", fix="pass one --rel for both")
     if first.read_options.judged_only != other.read_options.judged_only:
-        with_it, without = sorted((first, other), key=lambda one: not one.read_options.judged_only)
+        with_it, without = sorted((first, other), key=lambda inputs: not inputs.read_options.judged_only)
         only = f"{for_message(with_it.name)} was evaluated with -J (judged documents only)"
         raise UsageError(f"{only}, {for_message(without.name)} without it", fix="pass -J for both")
     if first.result.queries != other.result.queries:
         raise UsageError(f"{names} were run on different queries", fix="run both on the same queries")
 
 
-def _renamed(one: AnalysisInput, names: dict[str, str]) -> AnalysisInput:
+def _renamed(inputs: AnalysisInput, names: dict[str, str]) -> AnalysisInput:
     """The input under new names; what builds on a system that is not among them builds on none."""
-    systems = tuple(replace(system, name=names[system.name]) for system in one.result.systems)
+    systems = tuple(replace(system, name=names[system.name]) for system in inputs.result.systems)
     return replace(
-        one,
-        result=Result(one.result.queries, systems),
-        runs={names[name]: run for name, run in one.runs.items()},
-        given_answers={names[name]: answers for name, answers in one.given_answers.items()},
+        inputs,
+        result=Result(inputs.result.queries, systems),
+        runs={names[name]: run for name, run in inputs.runs.items()},
+        given_answers={names[name]: answers for name, answers in inputs.given_answers.items()},
         system_runs=tuple(
             replace(system_run, name=names[system_run.name], builds_on=names.get(system_run.builds_on or ""))
-            for system_run in one.system_runs
+            for system_run in inputs.system_runs
         ),
         decision_settings=replace(
-            one.decision_settings,
-            baseline=names.get(one.decision_settings.baseline or ""),
-            costs={names[name]: cost for name, cost in one.decision_settings.costs.items() if name in names},
+            inputs.decision_settings,
+            baseline=names.get(inputs.decision_settings.baseline or ""),
+            costs={names[name]: cost for name, cost in inputs.decision_settings.costs.items() if name in names},
         ),
     )
 
 
 def set_corpus_size(inputs: AnalysisInput, documents: int | None) -> AnalysisInput:
-    """The input with this corpus size; a size that contradicts the results is refused."""
+    """The input with this corpus size; a size that contradicts the results is rejected."""
     if documents is None:
         return inputs
     if inputs.documents not in (None, documents):
@@ -359,7 +360,7 @@ def set_corpus_size(inputs: AnalysisInput, documents: int | None) -> AnalysisInp
 
 
 def check_same_dataset(dataset: Dataset, name: str, inputs: AnalysisInput) -> None:
-    """Refuses a dataset whose fingerprint differs from that of the results."""
+    """Rejects a dataset whose fingerprint differs from that of the results."""
     if any(COLLAPSE_KEY in system_run.facts for system_run in inputs.system_runs):
         what = f"the rankings of {for_message(inputs.name)} are collapsed: they contain values of a field, not documents"
         raise UsageError(what, fix="leave out the dataset, or run the experiment without collapse")

@@ -65,8 +65,8 @@ def overlap_table(results: ExperimentResult) -> Table | None:
     rankings = {run.name: ranked_documents(run.stored_run) for run in results.system_runs if run.stored_run is not None}
     if len(rankings) < 2:
         return None
-    found = {pair: mean_overlaps(results.queries, rankings, *pair) for pair in combinations(rankings, 2)}
-    rows = tuple((*pair, *found[pair]) for pair in sorted(found, key=lambda pair: -(found[pair][0] or 0)))
+    overlaps = {pair: mean_overlaps(results.queries, rankings, *pair) for pair in combinations(rankings, 2)}
+    rows = tuple((*pair, *overlaps[pair]) for pair in sorted(overlaps, key=lambda pair: -(overlaps[pair][0] or 0)))
     return Table(
         "overlap",
         "Overlap of the rankings, most alike first",
@@ -87,19 +87,20 @@ def overlap_columns() -> tuple[Column, ...]:
 
 
 def mean_overlaps(
-    queries: Sequence[str], rankings: Mapping[str, _Rankings], one: str, other: str
+    queries: Sequence[str], rankings: Mapping[str, _Rankings], system: str, other: str
 ) -> tuple[float | None, float | None, float | None]:
     """RBO, shared top documents and equal first documents: means over the queries for which one of the systems retrieves any."""
-    pairs = [(rankings[one].get(query, ()), rankings[other].get(query, ())) for query in queries]
-    found = [pair for pair in pairs if any(pair)]
-    if not found:
+    pairs = [(rankings[system].get(query, ()), rankings[other].get(query, ())) for query in queries]
+    # A query for which neither system retrieves anything says nothing about how alike they are.
+    retrieved = [pair for pair in pairs if any(pair)]
+    if not retrieved:
         return None, None, None
-    shared = fmean(len({*mine[:TOP]} & {*theirs[:TOP]}) for mine, theirs in found)
-    first = fmean(bool(mine[:1] and mine[:1] == theirs[:1]) for mine, theirs in found)
-    return fmean(rank_biased_overlap(mine, theirs) for mine, theirs in found), shared, first
+    shared = fmean(len({*mine[:TOP]} & {*theirs[:TOP]}) for mine, theirs in retrieved)
+    first = fmean(bool(mine[:1] and mine[:1] == theirs[:1]) for mine, theirs in retrieved)
+    return fmean(rank_biased_overlap(mine, theirs) for mine, theirs in retrieved), shared, first
 
 
 def _overlap_sentences(rows: Sequence[tuple[CellValue, ...]]) -> Iterator[str]:
-    for one, other, overlap, *_ in rows:
+    for system, other, overlap, *_ in rows:
         if overlap == 1:
-            yield f"{for_message(str(one))} and {for_message(str(other))} have the same rankings."
+            yield f"{for_message(str(system))} and {for_message(str(other))} have the same rankings."

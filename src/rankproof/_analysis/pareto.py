@@ -16,19 +16,19 @@ def untimed_systems(system_runs: Iterable[SystemRun]) -> list[str]:
 
 def pareto_front(times: Mapping[str, float], qualities: Mapping[str, float]) -> list[str]:
     """The systems that no other dominates, fastest first."""
-    found = [name for name in times if not dominated_by(times, qualities, name)]
-    return sorted(found, key=lambda name: (times[name], qualities[name]))
+    front = [name for name in times if not dominated_by(times, qualities, name)]
+    return sorted(front, key=lambda name: (times[name], qualities[name]))
 
 
 def dominated_by(times: Mapping[str, float], qualities: Mapping[str, float], name: str) -> list[str]:
     """The systems that are at least as fast and as good as this one and better in one of both, best first."""
-    found = [other for other in times if _dominates(times, qualities, other, name)]
-    return sorted(found, key=lambda other: (-qualities[other], times[other]))
+    dominating = [other for other in times if _dominates(times, qualities, other, name)]
+    return sorted(dominating, key=lambda other: (-qualities[other], times[other]))
 
 
-def _dominates(times: Mapping[str, float], qualities: Mapping[str, float], one: str, other: str) -> bool:
-    as_good = times[one] <= times[other] and qualities[one] >= qualities[other]
-    return as_good and (times[one] < times[other] or qualities[one] > qualities[other])
+def _dominates(times: Mapping[str, float], qualities: Mapping[str, float], name: str, other: str) -> bool:
+    as_good = times[name] <= times[other] and qualities[name] >= qualities[other]
+    return as_good and (times[name] < times[other] or qualities[name] > qualities[other])
 
 
 def stage_means(system_run: SystemRun) -> dict[str, float]:

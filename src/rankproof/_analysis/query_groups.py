@@ -49,14 +49,14 @@ def small_segment_warnings(rows: Sequence[SegmentSize]) -> tuple[str, ...]:
     """The segments with too few queries for a test, or for a precise interval."""
     small = sorted(row.segment for row in rows if row.n < MIN_QUERIES)
     rough = sorted(row.segment for row in rows if MIN_QUERIES <= row.n < SMALL_SAMPLE)
-    found = []
+    warnings = []
     if small:
-        found.append(f"segments with fewer than {MIN_QUERIES} queries are not tested: {len(small)} ({first_ids(small)})")
+        warnings.append(f"segments with fewer than {MIN_QUERIES} queries are not tested: {len(small)} ({first_ids(small)})")
     if rough:
-        found.append(
+        warnings.append(
             f"intervals of segments with fewer than {SMALL_SAMPLE} queries are approximate: {len(rough)} ({first_ids(rough)})"
         )
-    return tuple(found)
+    return tuple(warnings)
 
 
 def group_queries(inputs: AnalysisInput, by: str) -> Grouping:
@@ -81,8 +81,8 @@ def by_field(inputs: AnalysisInput, field: str) -> Grouping:
     known = sorted({name for query in inputs.result.queries if query in texts for name in texts[query].fields})
     if field not in known:
         raise UsageError(f"no query has a field {for_message(field)}", fix=_other_ways(inputs, known))
-    found = {query: _field_value(texts[query], field) if query in texts else None for query in inputs.result.queries}
-    return _grouping(field, found, f"no {field}")
+    values = {query: _field_value(texts[query], field) if query in texts else None for query in inputs.result.queries}
+    return _grouping(field, values, f"no {field}")
 
 
 def _other_ways(inputs: AnalysisInput, known: Sequence[str]) -> str:
@@ -97,22 +97,22 @@ def _other_ways(inputs: AnalysisInput, known: Sequence[str]) -> str:
 
 def by_length(inputs: AnalysisInput) -> Grouping:
     """By the number of words separated by white space."""
-    found = {query: None if text is None else _length(text) for query, text in _query_texts(inputs).items()}
-    return _grouping("length", found, "no text")
+    lengths = {query: None if text is None else _length(text) for query, text in _query_texts(inputs).items()}
+    return _grouping("length", lengths, "no text")
 
 
 def by_counted_complexity(inputs: AnalysisInput) -> Grouping:
     """By the number of constraints counted in the text, with notes that it is a heuristic for English."""
     texts = _query_texts(inputs)
-    found = {query: None if text is None else complexity_of(text) for query, text in texts.items()}
+    classes = {query: None if text is None else complexity_of(text) for query, text in texts.items()}
     notes = ["complexity is counted in the texts, a heuristic for English; a field complexity of the queries replaces it"]
-    uncounted = sum(found[query] is None for query, text in texts.items() if text is not None)
+    uncounted = sum(classes[query] is None for query, text in texts.items() if text is not None)
     if uncounted:
         n = pluralise(len(texts), "query", "queries")
         notes.append(f"{uncounted} of {n} are not counted: they are not in Latin script, or have no words")
-    if not seems_english(text for query, text in texts.items() if text is not None and found[query] is not None):
+    if not seems_english(text for query, text in texts.items() if text is not None and classes[query] is not None):
         notes.append("most longer queries do not look English, so their counted complexity is too low")
-    return replace(_grouping(f"{COMPLEXITY} (counted)", found, "not counted"), notes=tuple(notes))
+    return replace(_grouping(f"{COMPLEXITY} (counted)", classes, "not counted"), notes=tuple(notes))
 
 
 def _query_texts(inputs: AnalysisInput) -> dict[str, str | None]:
@@ -135,8 +135,8 @@ def by_list(inputs: AnalysisInput, listed: Mapping[str, str], name: str) -> Grou
         first, judged = (for_message(next(iter(ids), "")) for ids in (listed, inputs.result.queries))
         ids = f"its first id is {first}, the first judged query is {judged}" if listed else "it is empty"
         raise UsageError(f"{name} contains no judged query: {ids}", fix="write one judged query id and its segment per line")
-    found = {query: listed.get(query) or None for query in inputs.result.queries}
-    return _grouping(name, found, f"not in {name}")
+    segments = {query: listed.get(query) or None for query in inputs.result.queries}
+    return _grouping(name, segments, f"not in {name}")
 
 
 COMPLEXITY = "complexity"
@@ -148,14 +148,14 @@ _GROUPINGS: Mapping[str, Callable[[AnalysisInput], Grouping]] = {
 }
 
 
-def _grouping(by: str, found: Mapping[str, str | None], missing: str) -> Grouping:
+def _grouping(by: str, segment_of: Mapping[str, str | None], missing: str) -> Grouping:
     """The queries of each segment; the segment of queries without a value gets a unique name."""
-    names = set(found.values())
+    names = set(segment_of.values())
     label = f"({missing})"
     while label in names:
         label = f"({label})"
     segments: dict[str, list[str]] = {}
-    for query, name in found.items():
+    for query, name in segment_of.items():
         segments.setdefault(label if name is None else name, []).append(query)
     return Grouping(by, {name: tuple(queries) for name, queries in segments.items()})
 
@@ -234,10 +234,10 @@ class Marker(NamedTuple):
 def constraint_markers(text: str) -> list[tuple[Marker, ...]]:
     """The markers of each constraint after the topic; markers next to each other are one constraint."""
     plain = _plain(text)
-    quoted = [(Marker(found.group(), "quoted phrase"),) for found in _QUOTES.finditer(plain)]
+    quoted = [(Marker(match.group(), "quoted phrase"),) for match in _QUOTES.finditer(plain)]
     unquoted = _QUOTES.sub(" _ ", plain).replace('"', " ")
     marked = [_marker(token) for token in _TOKEN.findall(unquoted)]
-    runs = [[each for each in run if each is not None] for _, run in groupby(marked, key=lambda each: each is not None)]
+    runs = [[marker for marker in run if marker is not None] for _, run in groupby(marked, key=lambda marker: marker is not None)]
     kept = [tuple(run) for at, run in enumerate(runs) if run and (0 < at < len(runs) - 1 or _stands_alone(run))]
     return quoted + kept
 
@@ -252,6 +252,7 @@ def count_constraints(text: str) -> int | None:
     plain = _plain(text)
     letters = [char for char in plain if char.isalpha()]
     latin = sum(unicodedata.name(char, "").startswith("LATIN ") for char in letters)
+    # The markers are English words, and scripts without spaces have no words to match.
     if 2 * latin < len(letters):
         return None
     return 1 + len(constraint_markers(text)) if any(char.isalnum() for char in plain) else 0
@@ -269,7 +270,7 @@ def seems_english(texts: Iterable[str]) -> bool:
     """Whether at least a quarter of the longer queries contain a frequent English word; True without longer queries."""
     words = [set(_plain(text).split()) for text in texts]
     longer = [word for word in words if len(word) >= _LONG_ENOUGH]
-    return 4 * sum(bool(each & _ENGLISH) for each in longer) >= len(longer)
+    return 4 * sum(bool(query_words & _ENGLISH) for query_words in longer) >= len(longer)
 
 
 def _plain(text: str) -> str:

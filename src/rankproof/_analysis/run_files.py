@@ -25,7 +25,7 @@ def with_system_runs(inputs: AnalysisInput) -> AnalysisInput:
 def with_texts(inputs: AnalysisInput, dataset: Dataset) -> AnalysisInput:
     """The input with the texts of its queries and documents, and the weights of the queries where none were given.
 
-    A dataset that has none of the judged queries, or none of the documents of a run, is refused.
+    A dataset that has none of the judged queries, or none of the documents of a run, is rejected.
     """
     _check_ids(inputs, dataset)
     if inputs.result.weights is None and (weights := dataset.queries.weights):
@@ -89,7 +89,7 @@ def _system_run(name: str, run: Run) -> SystemRun:
 
 
 def _check_ids(inputs: AnalysisInput, dataset: Dataset) -> None:
-    """Refuses a dataset that has no judged query, or none of the documents of a run."""
+    """Rejects a dataset that has no judged query, or none of the documents of a run."""
     named, fix = for_message(dataset.name), "specify the dataset of the run files"
     if not any(query in dataset.queries for query in inputs.result.queries):
         examples = f"{example_ids(inputs.result.queries)}; the dataset has {example_ids(dataset.queries)}"

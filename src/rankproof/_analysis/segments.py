@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -25,13 +25,13 @@ from rankproof._analysis.values import measure_results
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_p, format_value, pluralise
+from rankproof._data.validation import checked_choice
 from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.correction import (
     CORRECTION_NAMES,
     CORRECTIONS,
     Correction,
     SamplingOptions,
-    check_choice,
     level_of,
 )
 from rankproof._statistics.intervals import Interval, bounded_mean_interval, describe_interval_method
@@ -50,7 +50,7 @@ class SegmentOptions(SamplingOptions):
 
     def __post_init__(self) -> None:
         SamplingOptions.__post_init__(self)
-        check_choice("correction", self.correction, Correction)
+        checked_choice("correction", self.correction, get_args(Correction))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +86,16 @@ class SegmentRow:
 
 def segment_rows(values: Mapping[str, MeasureResult], grouping: Grouping, options: SegmentOptions) -> list[SegmentRow]:
     """Every segment of every system, lowest first, with p corrected over all of them."""
-    found: list[SegmentRow] = []
+    rows: list[SegmentRow] = []
     queries = {name: tuple(sorted(value.query_ids)) for name, value in values.items()}
+    # Systems with the same queries share the permutations, so that their p-values are comparable and cost one run.
     for ids in dict.fromkeys(queries.values()):
         names = [name for name in values if queries[name] == ids]
-        columns = np.array([[each[query] for query in ids] for each in (values[name].per_query for name in names)])
+        columns = np.array([[per_query[query] for query in ids] for per_query in (values[name].per_query for name in names)])
         first = values[names[0]]
-        found += _rows_over_same_queries(names, ids, columns.T, _weights(first, ids), grouping, options, first.measure.range)
+        rows += _rows_over_same_queries(names, ids, columns.T, _weights(first, ids), grouping, options, first.measure.range)
     order = list(values)
-    return sorted(_corrected(found, options), key=lambda row: (order.index(row.system), row.value, row.segment))
+    return sorted(_corrected(rows, options), key=lambda row: (order.index(row.system), row.value, row.segment))
 
 
 def _rows_over_same_queries(
@@ -113,7 +114,7 @@ def _rows_over_same_queries(
     sizes = [len(chosen) for chosen in places.values()]
     grouped = values[np.concatenate(list(places.values()))]
     p = label_p(grouped, sizes, samples=options.samples, seed=options.seed)
-    found = []
+    rows = []
     for index, (segment, chosen) in enumerate(places.items()):
         inside, outside = values[chosen], np.delete(values, chosen, axis=0)
         own_weights, other_weights = (None, None) if weights is None else (weights[chosen], np.delete(weights, chosen))
@@ -123,14 +124,14 @@ def _rows_over_same_queries(
             rest = weighted_mean(outside[:, column], other_weights) if len(outside) else None
             interval = bounded_mean_interval(own, level=1 - options.alpha, within=within, weights=own_weights)
             chance = float(p[index, column]) if is_tested else None
-            found.append(SegmentRow(name, segment, len(own), weighted_mean(own, own_weights), interval, rest, chance))
-    return found
+            rows.append(SegmentRow(name, segment, len(own), weighted_mean(own, own_weights), interval, rest, chance))
+    return rows
 
 
-def _weights(one: MeasureResult, ids: Sequence[str]) -> FloatArray | None:
-    if one.weights is None:
+def _weights(result: MeasureResult, ids: Sequence[str]) -> FloatArray | None:
+    if result.weights is None:
         return None
-    by_query = dict(zip(one.query_ids, one.weights.tolist(), strict=True))
+    by_query = dict(zip(result.query_ids, result.weights.tolist(), strict=True))
     return np.array([by_query[query] for query in ids])
 
 
@@ -147,6 +148,7 @@ def _tests(rows: Sequence[SegmentRow]) -> list[list[SegmentRow]]:
     by_system: dict[str, list[SegmentRow]] = {}
     for row in rows:
         by_system.setdefault(row.system, []).append(row)
+    # The mirror image of a test is no second test: counting it would make Holm's correction too strict.
     tests = [[own] if len(own) == 2 else [[row] for row in own] for own in by_system.values()]
     return [test for own in tests for test in own if test[0].p is not None]
 
@@ -235,7 +237,7 @@ def segments(
     """
     options = options or SegmentOptions()
     every = {name: result[measure] for name, result in measure_results(inputs, [measure]).items()}
-    values = {name: one for name, one in every.items() if one.queries}
+    values = {name: known for name, known in every.items() if known.queries}
     if not values:
         raise UsageError(f"no system has a value of {measure}: every answer failed", fix="run the experiment again")
     first = next(iter(values.values()))
@@ -292,13 +294,13 @@ class _View:
 
     def failing_sentences(self, rows: Sequence[SegmentRow]) -> list[str]:
         """The segments whose whole interval is failing, each with its systems."""
-        found: dict[str, list[str]] = {}
+        failing: dict[str, list[str]] = {}
         for row in rows:
             if self.profile is not None and row.n >= MIN_QUERIES and is_failing(self.bands, row.interval):
-                found.setdefault(row.segment, []).append(row.system)
-        if self.profile is None or not found:
+                failing.setdefault(row.segment, []).append(row.system)
+        if self.profile is None or not failing:
             return []
-        listed = "; ".join(f"{for_message(name)} ({', '.join(map(for_message, systems))})" for name, systems in found.items())
+        listed = "; ".join(f"{for_message(name)} ({', '.join(map(for_message, systems))})" for name, systems in failing.items())
         return [f"Failing by the bands of {self.profile.name}, with the whole {self.options.percent} interval: {listed}."]
 
 
@@ -310,7 +312,7 @@ def _view(measure: Measure, grouping: Grouping, name: str, options: SegmentOptio
 def _overview(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], view: _View) -> Table:
     grouping, measure = view.grouping, view.measure
     cells = {(row.segment, row.system): row.value for row in rows}
-    sizes = {row.segment: max(each.n for each in rows if each.segment == row.segment) for row in rows}
+    sizes = {row.segment: max(other.n for other in rows if other.segment == row.segment) for row in rows}
     names = sorted(sizes, key=lambda name: sum(cells.get((name, system), 0.0) for system in values))
     queries = max(value.queries for value in values.values())
     every: tuple[CellValue, ...] = ("all queries", queries, *(value.value for value in values.values()))
@@ -388,7 +390,7 @@ def flat_segments_table(tables: Sequence[Table]) -> Table:
     rows = []
     for table in details:
         known = [dict(zip((column.name for column in table.columns[1:]), row[1:], strict=True)) for row in table.rows]
-        cells = (tuple(each.get(column.name) for column in widest) for each in known)
+        cells = (tuple(cells_of_row.get(column.name) for column in widest) for cells_of_row in known)
         rows += [(table.facts["measure"], table.facts["by"], row[0], *rest) for row, rest in zip(table.rows, cells, strict=True)]
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return Table("segments", "Every segment against the rest", columns, tuple(rows), notes=notes)
@@ -406,17 +408,28 @@ def segment_findings(tables: Sequence[Table]) -> Table:
     sentences = [_describe_finding(record) for record in lower[:_SHOWN_FINDINGS]]
     if len(lower) > len(sentences):
         sentences.append(f"{pluralise(len(lower) - len(sentences), 'more segment is', 'more segments are')} significantly lower.")
+    tested = sum(record["p"] is not None for record in records)
     if not lower:
-        sentences.append("No system is significantly lower on any segment than on the rest.")
-    tested = pluralise(sum(record["p"] is not None for record in records), "tested segment")
+        sentences.append(_NOTHING_LOWER if tested else _why_untested(records))
     verb = "differs" if len(findings) == 1 else "differ"
-    shared = {name for name in ("measure", "by") if len({record[name] for record in records}) == 1}
+    verdict = f"{len(findings)} of {pluralise(tested, 'tested segment')} {verb} significantly from the rest"
+    shared = {name: records[0][name] for name in ("measure", "by") if len({record[name] for record in records}) == 1}
+    subject = f"{' by '.join(map(str, shared.values()))}: " if len(shared) == 2 else ""
     columns = tuple(column for name in _FINDING_COLUMNS for column in flat.columns if column.name == name not in shared)
     return Table(
         "segment findings",
-        f"{len(findings)} of {tested} {verb} significantly from the rest",
+        f"{subject}{verdict if tested else 'no segment was tested against the rest'}",
         columns,
         tuple(tuple(record[column.name] for column in columns) for record in findings),
         tuple(sentences),
         verdict_first=True,
     )
+
+
+_NOTHING_LOWER = "No system is significantly lower on any segment than on the rest."
+
+
+def _why_untested(records: Sequence[Mapping[str, Any]]) -> str:
+    if all(record["rest"] is None for record in records):
+        return "All queries are in one segment, so there is no rest to compare with."
+    return f"Every segment has fewer than {MIN_QUERIES} queries, or all others have."

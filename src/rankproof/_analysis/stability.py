@@ -14,8 +14,7 @@ from rankproof._analysis.compare.joined_values import ranking_values
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.decision.judge_sentences import by_unchecked_judge
 from rankproof._analysis.decision.record import Decision
-from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.rejudged import check_rankings, on_common_queries, with_judgements
+from rankproof._analysis.inputs import AnalysisInput, check_judged
 from rankproof._analysis.values import format_points
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.grades import GradeReader
@@ -24,7 +23,8 @@ from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._data.validation import checked_integer, checked_number
-from rankproof._evaluation.result import Result
+from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.result import Result, runs_of_systems
 from rankproof._statistics.deterministic import products, random_words, stream_key, to_exact_sum
 from rankproof._statistics.distributions import student_quantile
 from rankproof.errors import UsageError, for_message
@@ -135,6 +135,7 @@ def _oriented(result: Result, choice: Choice) -> FloatArray:
 def _halves(values: FloatArray, choice: Choice, options: StabilityOptions) -> StabilityCheck:
     """Random halves of the queries."""
     n, parts = len(values), []
+    # Rounds are drawn in blocks of limited memory; the stream of random numbers does not depend on the blocks.
     block = max(1, _CELLS // n)
     for first in range(0, options.splits, block):
         count = min(block, options.splits - first)
@@ -152,6 +153,7 @@ def _rounds(values: FloatArray, chosen: FloatArray, choice: Choice) -> tuple[Boo
     The choice is reversed if another system is significantly better by the t-test, with Bonferroni's correction.
     """
     size = float(chosen[0].sum())
+    # Sums are exact, so that systems with equal values tie in every round, whatever the order of the queries.
     numbers = to_exact_sum(values)
     sums = products(chosen, numbers.numbers)
     ahead = (sums.max(axis=1) - sums[:, choice.system]) * (numbers.unit / size)
@@ -164,9 +166,9 @@ def _rounds(values: FloatArray, chosen: FloatArray, choice: Choice) -> tuple[Boo
     return ahead <= choice.margin + _ROUNDING, is_reversed, sums.argmax(axis=1)
 
 
-def _checked(name: str, found: Sequence[FloatArray], choice: Choice, kept: float | None = None) -> StabilityCheck:
+def _checked(name: str, values_of_rounds: Sequence[FloatArray], choice: Choice, kept: float | None = None) -> StabilityCheck:
     """The check of rounds whose values were measured again."""
-    parts = [_rounds(values, np.ones((1, len(values))), choice) for values in found]
+    parts = [_rounds(values, np.ones((1, len(values))), choice) for values in values_of_rounds]
     stands, is_reversed, best = (np.concatenate(part) for part in zip(*parts, strict=True))
     return StabilityCheck(name, stands, is_reversed, best.tolist(), kept)
 
@@ -203,16 +205,17 @@ def _changed_grades(inputs: AnalysisInput, choice: Choice, options: StabilityOpt
     rows = _judgements(inputs)
     grades = np.array([row.grade for row in rows])
     scale = np.unique(np.append(grades, 0 if grades.any() else 1)) if grades.min() == grades.max() else np.unique(grades)
-    found = []
+    values_of_rounds = []
     for at in range(options.rounds):
         words = random_words(stream_key(options.seed, "grades"), 2 * at * len(rows), 2 * len(rows)).reshape(2, -1)
+        # 53 bits are a uniform float; the other word picks one of the other grades, all about equally likely.
         share = (words[0] >> np.uint64(11)).astype(np.float64) * 2.0**-53
         step = 1 + (words[1] >> np.uint64(32)).astype(np.int64) % (len(scale) - 1)
         moved = scale[(np.searchsorted(scale, grades) + step) % len(scale)]
         changed = np.where(share < options.flip, moved, grades).tolist()
         regraded = [row._replace(grade=grade) for row, grade in zip(rows, changed, strict=True)]
-        found.append(_measured(inputs, _qrels_like(inputs.qrels, regraded), choice))
-    return _checked(f"{100 * options.flip:g}% of the grades changed", found, choice)
+        values_of_rounds.append(_measured(inputs, _qrels_like(inputs.qrels, regraded), choice))
+    return _checked(f"{100 * options.flip:g}% of the grades changed", values_of_rounds, choice)
 
 
 def _other_judge(inputs: AnalysisInput, other: Qrels, choice: Choice) -> StabilityCheck:
@@ -239,8 +242,8 @@ def _pools(inputs: AnalysisInput, choice: Choice, depths: Sequence[int]) -> Iter
         # A query without a judged document in the pool has the value 0 for every system.
         values = np.zeros((len(queries) - len(judged), len(choice.systems)))
         if judged:
-            found = with_judgements(inputs, _qrels_like(inputs.qrels, cut), judged, measures=[choice.measure])
-            values = np.concatenate([_oriented(found.result, choice), values])
+            measured = with_judgements(inputs, _qrels_like(inputs.qrels, cut), judged, measures=[choice.measure])
+            values = np.concatenate([_oriented(measured.result, choice), values])
         yield _checked(f"a pool of the top {depth}", [values], choice, len(cut) / len(rows))
 
 
@@ -271,7 +274,7 @@ def _table(checks: Sequence[StabilityCheck], choice: Choice, decision: Decision,
 
 
 def _row(check: StabilityCheck, choice: Choice) -> tuple[CellValue, ...]:
-    best = sum(one == choice.system for one in check.best) / len(check.best)
+    best = sum(system == choice.system for system in check.best) / len(check.best)
     return check.name, len(check.best), float(check.stands.mean()), best, float(check.is_reversed.mean()), check.kept
 
 
@@ -308,3 +311,43 @@ def _winners(checks: Sequence[StabilityCheck], choice: Choice) -> Table:
         (name, *(float(share[at]) for share in shares)) for at, name in enumerate(choice.systems)
     )
     return Table("winners", "How often each system is the best", columns, rows)
+
+
+def check_rankings(inputs: AnalysisInput) -> None:
+    """Rejects an input whose values cannot be measured again: answers, or a system without rankings."""
+    check_judged(inputs)
+    missing = [name for name in inputs.systems if name not in inputs.runs]
+    for system in inputs.system_runs:
+        if system.name in missing:
+            _ = system.run  # Says that rankings are not stored, and how to store them.
+    if missing:
+        raise UsageError(f"the rankings of {for_message(missing[0])} are not known", fix="pass judgements and runs, or results")
+
+
+def with_judgements(
+    inputs: AnalysisInput,
+    qrels: Qrels,
+    queries: Sequence[str] | None = None,
+    measures: Sequence[Measure] | None = None,
+) -> AnalysisInput:
+    """The input measured with these judgements, on these queries or on its own, by these measures or by its own."""
+    measures = measures or [measure.measure for measure in inputs.result.systems[0].measures.values()]
+    chosen = tuple(inputs.result.queries if queries is None else queries)
+    weights = inputs.result.weights
+    kept = None if weights is None else {query: weights[query] for query in chosen}
+    options = replace(inputs.options, queries=chosen, weights=kept)
+    result = evaluate_runs(qrels, runs_of_systems(inputs.runs, inputs.systems), measures, options)
+    return replace(inputs, qrels=qrels, result=result)
+
+
+def on_common_queries(
+    inputs: AnalysisInput, other: Qrels, measures: Sequence[Measure] | None = None
+) -> tuple[AnalysisInput, AnalysisInput]:
+    """The input, and the input with other judgements, both on the queries that both have judged."""
+    check_rankings(inputs)
+    common = [query for query in inputs.result.queries if query in other]
+    if not common:
+        what = f"{for_message(other.source)} has no judgement of the queries of {for_message(inputs.name)}"
+        raise UsageError(what, fix="pass judgements of the same queries")
+    own = inputs if len(common) == len(inputs.result.queries) else with_judgements(inputs, inputs.qrels, common, measures)
+    return own, with_judgements(inputs, other, common, measures)

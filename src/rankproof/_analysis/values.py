@@ -17,8 +17,8 @@ from rankproof._data.run import Run
 from rankproof._data.table import Column
 from rankproof._data.text import pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.inputs import align, prepare_judgements
 from rankproof._evaluation.result import MeasureResult, Result
+from rankproof._evaluation.sources import align, prepare_judgements
 from rankproof._statistics.intervals import Interval, mean_interval
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
@@ -51,10 +51,10 @@ def main_measure(inputs: AnalysisInput) -> str:
 def fraction_measures(inputs: AnalysisInput) -> list[str]:
     """The measures whose value is a mean from 0 to 1, the highest for documents in the order of their grades."""
     measures = inputs.result.systems[0].measures
-    found = [name for name, measure in measures.items() if _is_fraction_of_grades(measure.measure)]
-    if not found:
+    names = [name for name, measure in measures.items() if _is_fraction_of_grades(measure.measure)]
+    if not names:
         raise UsageError(f"{_NOT_FRACTION}: {', '.join(measures)}", fix="choose such a measure with -m, such as nDCG@10")
-    return found
+    return names
 
 
 def check_fraction(inputs: AnalysisInput, measure: str) -> str:
@@ -75,11 +75,11 @@ TIE_TOLERANCE = 1e-12
 """Means that differ by at most this much count as equal: the order of summation explains the difference."""
 
 
-def oriented_value(one: MeasureResult) -> float:
-    """The value with its sign such that higher is better; the lowest of all where there is none."""
-    if math.isnan(one.value):
+def oriented_value(result: MeasureResult) -> float:
+    """The value with its sign such that higher is better; the lowest of all if there is none."""
+    if math.isnan(result.value):
         return -math.inf
-    return -one.value if one.measure.higher_is_better is False else one.value
+    return -result.value if result.measure.higher_is_better is False else result.value
 
 
 def best_systems(values: Mapping[str, float]) -> list[str]:
@@ -96,8 +96,8 @@ def best_system(values: Mapping[str, MeasureResult]) -> str:
 def deepest_recall(result: Result) -> str | None:
     """The recall with the deepest cutoff, an upper bound for any reranker; None if no recall was evaluated."""
     measures = result.systems[0].measures
-    found = [name for name, measure in measures.items() if measure.measure.name == "R"]
-    return max(found, key=lambda name: measures[name].measure.parameters()["cutoff"] or 0, default=None)
+    recalls = [name for name, measure in measures.items() if measure.measure.name == "R"]
+    return max(recalls, key=lambda name: measures[name].measure.parameters()["cutoff"] or 0, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +134,14 @@ class QueryCounts:
     @property
     def facts(self) -> dict[str, Any]:
         """The counts for JSON."""
-        each = {system: len(queries) for system, queries in self.queries.items()}
-        return {"n": len(self.common), **({"n_by_system": each} if self.differ else {})}
+        counts = {system: len(queries) for system, queries in self.queries.items()}
+        return {"n": len(self.common), **({"n_by_system": counts} if self.differ else {})}
 
     @property
     def describe(self) -> tuple[str, ...]:
         """A sentence with the n of each system, for a table without a column for it."""
-        each = ", ".join(f"{for_message(system)} {len(queries)}" for system, queries in self.queries.items())
-        return (f"A system's means leave out the queries that its run lacks: n = {each}.",) if self.differ else ()
+        counts = ", ".join(f"{for_message(system)} {len(queries)}" for system, queries in self.queries.items())
+        return (f"A system's means leave out the queries that its run lacks: n = {counts}.",) if self.differ else ()
 
     def __str__(self) -> str:
         sizes = sorted({len(queries) for queries in self.queries.values()})
@@ -169,6 +169,7 @@ EMPTY_LIST = RankedList((), np.zeros(0), np.zeros(0))
 def ranked_lists(inputs: AnalysisInput, system: str, only: Collection[str] | None = None) -> dict[str, RankedList]:
     """The system's ranked lists by judged query, restricted to `only` if given."""
     if only is None:
+        # Several analyses of one input need all lists.
         if system not in inputs.ranked_lists_cache:
             inputs.ranked_lists_cache[system] = _ranked_lists(inputs, system, inputs.result.queries)
         return dict(inputs.ranked_lists_cache[system])
@@ -186,15 +187,15 @@ def all_hits(inputs: AnalysisInput) -> dict[str, Hits]:
     return {name: align(judged, inputs.runs[name], name, inputs.options) for name in inputs.systems}
 
 
-def in_summary(hits: Hits, one: MeasureResult) -> BoolArray:
+def in_summary(hits: Hits, result: MeasureResult) -> BoolArray:
     """Which of the judged queries are part of the summary."""
-    ids = frozenset(one.query_ids)
+    ids = frozenset(result.query_ids)
     return np.array([query in ids for query in hits.queries], dtype=np.bool_)
 
 
 def measure_result(inputs: AnalysisInput, system: str, measure: str) -> MeasureResult:
     """One measure of one system."""
-    return next(one for one in inputs.result.systems if one.name == system).measures[measure]
+    return next(system_result for system_result in inputs.result.systems if system_result.name == system).measures[measure]
 
 
 def relevant_docs(grades: Mapping[str, int], rel: int) -> list[str]:

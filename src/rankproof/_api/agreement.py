@@ -10,16 +10,16 @@ from typing import Any, Unpack
 
 from rankproof._analysis.correlate import SystemOrder, correlate_orders, correlate_rankings, ordering_measures, system_order
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput
-from rankproof._analysis.rejudged import on_common_queries
+from rankproof._analysis.stability import on_common_queries
 from rankproof._api.inputs import DataLike, analysis_input, holds_results, results_of, with_value_notes
 from rankproof._api.values import Correlation, Stability
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.table import Table
-from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
-from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
+from rankproof._evaluation.sources import RunSources, read_judgements
+from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
 from rankproof._results.experiment_result import LabelsBy
 from rankproof._statistics.rank_correlation import PERSISTENCE
 from rankproof.errors import UsageError, for_message, type_phrase

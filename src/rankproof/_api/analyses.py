@@ -17,10 +17,10 @@ from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, grouping
 from rankproof._api.values import Audit, Diagnosis, Segments
 from rankproof._data.table import Table
 from rankproof._data.validation import checked_integer
-from rankproof._evaluation.coerce import RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments
+from rankproof._evaluation.user_forms import RunLike
 from rankproof._io.open import path_text
 from rankproof._results.experiment_result import Completeness, LabelsBy
 from rankproof._statistics.correction import Correction

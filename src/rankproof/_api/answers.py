@@ -8,15 +8,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rankproof._analysis.answers.given import (
+from rankproof._analysis.answers.answer_input import answer_input_from_files, answer_input_from_results, has_failed_verdicts
+from rankproof._analysis.answers.logged_answers import (
     AnswerJudges,
-    GivenAnswers,
+    LoggedAnswers,
     answers_of_logs,
     usual_log_measures,
     with_corpus,
     with_nuggets,
 )
-from rankproof._analysis.answers.inputs import answer_input_from_files, answer_input_from_results, has_failed_verdicts
 from rankproof._analysis.inputs import AnalysisInput, with_answer_primary
 from rankproof._api.inputs import holds_results, results_of
 from rankproof._api.programs import corpus_of, open_session, qrels_of
@@ -35,9 +35,9 @@ from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.answers import evaluate_answers as evaluate_given_answers
 from rankproof._evaluation.claim_judges import ClaimJudge
-from rankproof._evaluation.coerce import QrelsLike
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.result import Result, with_answer_inputs
+from rankproof._evaluation.user_forms import QrelsLike
 from rankproof._formats.frames import is_frame
 from rankproof.errors import UsageError, type_phrase
 from rankproof.measures._answers import Encode
@@ -203,8 +203,8 @@ def _imported_logs(logs: Any, settings: Mapping[str, str]) -> Imported:
 
 
 def _with_texts(
-    given: GivenAnswers, qrels: Qrels | None, contexts: Mapping[str, str] | None, corpus: Any, nuggets: NuggetsLike | None
-) -> GivenAnswers:
+    given: LoggedAnswers, qrels: Qrels | None, contexts: Mapping[str, str] | None, corpus: Any, nuggets: NuggetsLike | None
+) -> LoggedAnswers:
     """The answers of logs with the judgements, texts and nuggets of other arguments."""
     if qrels is not None:
         given = replace(given, qrels=qrels)
@@ -224,7 +224,7 @@ def _check_no_texts(**arguments: Any) -> None:
 def _with_nuggets(results: ExperimentResult, nuggets: NuggetsLike | None) -> ExperimentResult:
     if nuggets is None:
         return results
-    answers = GivenAnswers(results.name, results.texts, {})
+    answers = LoggedAnswers(results.name, results.texts, {})
     return replace(results, texts=with_nuggets(answers, _nuggets(nuggets, None) or {}).queries)
 
 

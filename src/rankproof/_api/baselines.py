@@ -18,10 +18,10 @@ from rankproof._data.dataset import Dataset
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.run import Run
 from rankproof._data.table import Table
-from rankproof._evaluation.coerce import RunLike
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
 from rankproof._evaluation.options import EvaluateArguments
 from rankproof._evaluation.result import Result
+from rankproof._evaluation.user_forms import RunLike
 from rankproof._formats.rows import ranked_rows
 from rankproof.errors import UsageError, for_message
 

@@ -19,11 +19,11 @@ from rankproof._api.analyses import listed
 from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, dataset_of, groupings, has_only_answers, holds_results
 from rankproof._api.values import DoctorReport
 from rankproof._data.dataset import Dataset, Queries
-from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
-from rankproof._evaluation.inputs import read_judgements
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions
+from rankproof._evaluation.sources import read_judgements
+from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
 from rankproof._io.files import write_blocks
 from rankproof._results.experiment_result import Completeness, LabelsBy
 from rankproof.errors import UsageError, for_message, type_phrase

@@ -14,9 +14,9 @@ from rankproof._data.dataset import Dataset
 from rankproof._data.run import TermPart
 from rankproof._data.table import Table
 from rankproof._data.validation import checked_integer
-from rankproof._evaluation.coerce import RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.options import EvaluateArguments, ReadArguments
+from rankproof._evaluation.user_forms import RunLike
 from rankproof.errors import UsageError, for_message
 
 

@@ -11,11 +11,11 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_result, input_f
 from rankproof._analysis.query_groups import Grouping, by_list, default_grouping, group_queries
 from rankproof._data.dataset import Dataset
 from rankproof._data.table import Table
-from rankproof._evaluation.coerce import QrelsLike, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_forms
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import FILE_ARGUMENTS, EvaluateArguments, make_evaluate_options
 from rankproof._evaluation.result import Result, inputs_of
+from rankproof._evaluation.user_forms import QrelsLike, RunLike
 from rankproof._io.file_errors import missing_fix
 from rankproof._io.files import is_results_folder
 from rankproof._results.experiment_result import ExperimentResult
@@ -65,7 +65,7 @@ def _loaded(data: Sequence[Any]) -> list[Result | ExperimentResult]:
 
 def _with_judges(measures: MeasuresLike, results: Sequence[Result | ExperimentResult]) -> MeasuresLike:
     """The measures; of claims, with the judge that all results have."""
-    from rankproof._analysis.answers.inputs import results_measures
+    from rankproof._analysis.answers.answer_input import results_measures
     from rankproof.measures._claim_base import measures_in_results
 
     if not _are_of_answers(measures):
@@ -209,8 +209,8 @@ def _are_of_answers(measures: MeasuresLike) -> bool:
 
 
 def _answers_input(results: ExperimentResult, measures: MeasuresLike, options: EvaluateArguments) -> AnalysisInput:
-    from rankproof._analysis.answers.given import AnswerJudges
-    from rankproof._analysis.answers.inputs import answer_input_from_results
+    from rankproof._analysis.answers.answer_input import answer_input_from_results
+    from rankproof._analysis.answers.logged_answers import AnswerJudges
     from rankproof._experiment.answers import Encoders
 
     if options:

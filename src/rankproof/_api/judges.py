@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankproof._analysis.rater_agreement import Pair, Rater, rater_agreement
-from rankproof._analysis.rater_agreement_tables import agreement_tables
+from rankproof._analysis.rater_agreement import Pair, Rater, agreement_tables, rater_agreement
 from rankproof._api.values import RaterAgreement
 from rankproof._data.qrels import Qrels
-from rankproof._evaluation.coerce import Coercion, QrelsLike
-from rankproof._evaluation.inputs import read_judgements
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.sources import read_judgements
+from rankproof._evaluation.user_forms import Coercion, QrelsLike
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import open_plain_file, unreadable_file_error
 from rankproof.errors import UsageError, for_message, type_phrase

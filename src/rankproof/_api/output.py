@@ -13,12 +13,12 @@ from rankproof._api.inputs import DataLike, analysis_input, dataset_of, results_
 from rankproof._api.values import Export, Plot, Plots, Report
 from rankproof._data.ordering import Order
 from rankproof._data.run import Run
-from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
-from rankproof._evaluation.inputs import read_source
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_read_options
 from rankproof._evaluation.result import Result
+from rankproof._evaluation.sources import read_source
+from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
 from rankproof._formats.columns import ColumnNames
 from rankproof._fusion.fuse import check_some_judged
 from rankproof._fusion.fuse import fit_fusion as fit_runs

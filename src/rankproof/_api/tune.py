@@ -12,11 +12,11 @@ import numpy as np
 from rankproof._api.values import Tuning
 from rankproof._data.arrays import FloatArray
 from rankproof._data.ordering import ReadOptions
-from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike, as_dataset
 from rankproof._evaluation.evaluate import evaluate_runs, no_judged_query_error
-from rankproof._evaluation.inputs import prepare_judgements, read_judgements, read_source
 from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
+from rankproof._evaluation.sources import prepare_judgements, read_judgements, read_source
+from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike, as_dataset
 from rankproof._tune.space import Space
 from rankproof._tune.tables import tuning_tables
 from rankproof._tune.tuning import TunedResult, TuningPlan, tunable_measure, tune_objective
@@ -98,7 +98,7 @@ def tune_runs(
 ) -> Tuning:
     """Tunes the fusion of runs, with judgements and runs in any form."""
     from rankproof._tune.runs import RUN, FusionObjective
-    from rankproof._tune.toml import TUNED
+    from rankproof._tune.tables import TUNED
 
     _refuse_unused(options)
     coercion = Coercion(options.files.columns, options.files.grade_map, options.files.on_conflict)
@@ -159,7 +159,7 @@ def _runs_toml(
 ) -> str:
     """The default and the tuned fusion of the run files, and the files themselves."""
     from rankproof._experiment.experiment import Experiment
-    from rankproof._tune.toml import TUNED, tuned_toml
+    from rankproof._tune.tables import TUNED, tuned_toml
     from rankproof.stages._fuse import Fuse
     from rankproof.stages._run_file import RunFile
 
@@ -196,7 +196,7 @@ def tune_system(
     """Tunes a system of an experiment."""
     from rankproof._experiment.run import RunOptions
     from rankproof._tune.systems import SystemObjective
-    from rankproof._tune.toml import TUNED, tuned_toml
+    from rankproof._tune.tables import TUNED, tuned_toml
 
     tuned = chosen_system(experiment, system, vary)
     objective = SystemObjective(experiment, tuned, measure, options or RunOptions())

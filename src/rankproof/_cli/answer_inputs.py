@@ -12,8 +12,8 @@ from rankproof._cli.arg_types import add_judgement_options, judgement_options, n
 from rankproof.errors import InputError, UsageError, for_message
 
 if TYPE_CHECKING:
-    from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
-    from rankproof._analysis.answers.inputs import AnswerInput
+    from rankproof._analysis.answers.answer_input import AnswerInput
+    from rankproof._analysis.answers.logged_answers import AnswerJudges, LoggedAnswers
     from rankproof._data.claims import Nugget
     from rankproof._results.experiment_result import ExperimentResult
     from rankproof.measures._base import Measure
@@ -56,7 +56,7 @@ def add_answer_inputs(parser: argparse.ArgumentParser) -> None:
 class AnswerSource:
     """Answers of files, or of the results of an experiment; `again` computes stored values again."""
 
-    given: GivenAnswers | None = None
+    given: LoggedAnswers | None = None
     stored: ExperimentResult | None = None
     again: bool = False
     is_log: bool = False
@@ -81,15 +81,15 @@ class AnswerSource:
         known = {*map(str, self.stored_measures())}
         return not self.again and answer_input.inputs.result.systems[0].measures.keys() <= known
 
-    def questions(self) -> GivenAnswers:
+    def questions(self) -> LoggedAnswers:
         """The questions with their answers."""
-        from rankproof._analysis.answers.given import GivenAnswers
+        from rankproof._analysis.answers.logged_answers import LoggedAnswers
 
         if self.given is not None:
             return self.given
         assert self.stored is not None
         answers = {run.name: run.answers for run in self.stored.system_runs if run.answers is not None}
-        return GivenAnswers(self.stored.name, self.stored.texts, answers, self.stored.qrels, self.stored.contexts)
+        return LoggedAnswers(self.stored.name, self.stored.texts, answers, self.stored.qrels, self.stored.contexts)
 
     def models(self) -> dict[str, str]:
         """The language model that answered for each system, as its stage says; else the name of the system."""
@@ -99,7 +99,7 @@ class AnswerSource:
 
     def answer_input(self, measures: Sequence[str] | None, rel: int | None, how: AnswerJudges) -> AnswerInput:
         """The answers evaluated."""
-        from rankproof._analysis.answers.inputs import answer_input_from_files, answer_input_from_results
+        from rankproof._analysis.answers.answer_input import answer_input_from_files, answer_input_from_results
 
         if self.stored is not None:
             return answer_input_from_results(self.stored, measures, rel=rel, how=how, again=self.again)
@@ -158,7 +158,7 @@ def read_answer_source(args: argparse.Namespace) -> AnswerSource:
 
 def chosen_measures(source: AnswerSource, args: argparse.Namespace) -> list[Measure] | None:
     """The measures of -m with the judge of --judge or of the results; of a log, by default those that its fields allow."""
-    from rankproof._analysis.answers.given import usual_log_measures
+    from rankproof._analysis.answers.logged_answers import usual_log_measures
     from rankproof.measures._claim_base import judged_measures, measures_in_results, with_judge
     from rankproof.measures._overlap import OVERLAP
 
@@ -190,12 +190,12 @@ def are_rag_logs(paths: Sequence[str]) -> bool:
         return False
 
 
-def read_logs(paths: Sequence[str], names: Sequence[str], settings: Mapping[str, str] | None = None) -> GivenAnswers:
+def read_logs(paths: Sequence[str], names: Sequence[str], settings: Mapping[str, str] | None = None) -> LoggedAnswers:
     """The answers of RAG logs, with these names of systems if there are any; a log that is specified twice is an error.
 
     The settings name columns of the logs.
     """
-    from rankproof._analysis.answers.given import answers_of_logs
+    from rankproof._analysis.answers.logged_answers import answers_of_logs
     from rankproof._importers.base import ImportOptions
     from rankproof._importers.rag import IMPORTER
     from rankproof._importers.registry import import_source
@@ -212,9 +212,9 @@ def read_logs(paths: Sequence[str], names: Sequence[str], settings: Mapping[str,
     return replace(given, answers=dict(zip(names, given.answers.values(), strict=True)))
 
 
-def _with_options(given: GivenAnswers, args: argparse.Namespace) -> GivenAnswers:
+def _with_options(given: LoggedAnswers, args: argparse.Namespace) -> LoggedAnswers:
     """The answers with the judgements, documents and nuggets of the options."""
-    from rankproof._analysis.answers.given import with_corpus, with_nuggets
+    from rankproof._analysis.answers.logged_answers import with_corpus, with_nuggets
     from rankproof._formats.read import read_qrels
     from rankproof._importers.registry import read_documents
 
@@ -235,8 +235,8 @@ def _nuggets(path: str) -> dict[str, tuple[Nugget, ...]]:
 
 
 def _from_folder(args: argparse.Namespace) -> AnswerSource:
-    from rankproof._analysis.answers.given import GivenAnswers, with_nuggets
-    from rankproof._analysis.answers.inputs import has_failed_verdicts
+    from rankproof._analysis.answers.answer_input import has_failed_verdicts
+    from rankproof._analysis.answers.logged_answers import LoggedAnswers, with_nuggets
     from rankproof._results.folder import load_results
 
     if len(args.files) > 1 or args.qrels or args.name or args.corpus:
@@ -246,7 +246,7 @@ def _from_folder(args: argparse.Namespace) -> AnswerSource:
         )
     results = load_results(args.files[0])
     if args.nuggets is not None:
-        texts = with_nuggets(GivenAnswers(results.name, results.texts, {}), _nuggets(args.nuggets)).queries
+        texts = with_nuggets(LoggedAnswers(results.name, results.texts, {}), _nuggets(args.nuggets)).queries
         results = replace(results, texts=texts)
     return AnswerSource(
         stored=results, again=args.nuggets is not None or (args.judge is not None and has_failed_verdicts(results))
@@ -266,9 +266,9 @@ def _lacks_queries(path: str) -> bool:
     return names.isdisjoint(TEXT_ID_NAMES["query"]) and names.isdisjoint(TEXT_NAMES)
 
 
-def _from_files(args: argparse.Namespace) -> GivenAnswers:
-    from rankproof._analysis.answers.given import GivenAnswers
-    from rankproof._evaluation.coerce import name_runs_uniquely
+def _from_files(args: argparse.Namespace) -> LoggedAnswers:
+    from rankproof._analysis.answers.logged_answers import LoggedAnswers
+    from rankproof._evaluation.user_forms import name_runs_uniquely
     from rankproof._formats.texts import read_answers, read_queries
     from rankproof._io.open import open_source
 
@@ -280,4 +280,4 @@ def _from_files(args: argparse.Namespace) -> GivenAnswers:
         raise UsageError(what, fix="specify files of answers as well, or name the columns of a log: --set question=COLUMN")
     queries = read_queries(open_source(path))
     answers = {name: read_answers(open_source(each), queries) for name, each in name_runs_uniquely(paths, args.name).items()}
-    return GivenAnswers(os.path.basename(path), queries, answers)
+    return LoggedAnswers(os.path.basename(path), queries, answers)

@@ -13,7 +13,7 @@ from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
-    from rankproof._analysis.answers.given import AnswerJudges
+    from rankproof._analysis.answers.logged_answers import AnswerJudges
     from rankproof._data.claims import ClaimVerdict, Verdict
     from rankproof._data.table import Table
     from rankproof._evaluation.claim_judges import CallEstimate, ClaimJudge, ClaimTask
@@ -64,7 +64,7 @@ def answer_judges(args: argparse.Namespace, terminal: Terminal, measures: Sequen
 
     Progress is shown if a measure has a judge that needs a model; words are compared at once.
     """
-    from rankproof._analysis.answers.given import AnswerJudges
+    from rankproof._analysis.answers.logged_answers import AnswerJudges
     from rankproof._cli.progress import RunProgress
 
     with ExitStack() as stack:
@@ -129,7 +129,7 @@ class EstimatingJudge:
 
 def estimated_cost(evaluate: Callable[[AnswerJudges], Result], args: argparse.Namespace) -> Table:
     """What the judges of an evaluation would be asked; the evaluation itself asks nothing."""
-    from rankproof._analysis.answers.given import AnswerJudges
+    from rankproof._analysis.answers.logged_answers import AnswerJudges
     from rankproof._judge.claims.registry import judge_of
 
     made: dict[str, tuple[EstimatingJudge, list[ChatModel]]] = {}

@@ -55,8 +55,8 @@ def input_from_answers(results: ExperimentResult, measures: Sequence[str], queri
     """The answers of an experiment as input, on a subset of the queries if one is given."""
     from dataclasses import replace
 
-    from rankproof._analysis.answers.given import AnswerJudges
-    from rankproof._analysis.answers.inputs import answer_input_from_results
+    from rankproof._analysis.answers.answer_input import answer_input_from_results
+    from rankproof._analysis.answers.logged_answers import AnswerJudges
     from rankproof._evaluation.result import subset_result
 
     inputs = answer_input_from_results(results, measures, how=AnswerJudges(encode_texts, refuse_to_ask)).inputs
@@ -67,8 +67,8 @@ def input_from_logs(paths: Sequence[str], args: argparse.Namespace) -> AnalysisI
     """The answers of RAG logs as input, on a subset of the queries if one is given."""
     from dataclasses import replace
 
-    from rankproof._analysis.answers.given import AnswerJudges
-    from rankproof._analysis.answers.inputs import answer_input_from_files
+    from rankproof._analysis.answers.answer_input import answer_input_from_files
+    from rankproof._analysis.answers.logged_answers import AnswerJudges
     from rankproof._cli.answer_inputs import read_logs
     from rankproof._evaluation.result import subset_result
 
@@ -245,7 +245,7 @@ def _from_folders(
 ) -> AnalysisInput:
     from dataclasses import replace
 
-    from rankproof._analysis.answers.inputs import results_measures
+    from rankproof._analysis.answers.answer_input import results_measures
     from rankproof._analysis.inputs import MAIN_MEASURES, input_from_results, join_inputs, usual_measures
     from rankproof._data.text import pluralise
     from rankproof._results.folder import load_results
@@ -303,9 +303,9 @@ def reevaluate(inputs: AnalysisInput, args: argparse.Namespace) -> AnalysisInput
 def _from_files(args: argparse.Namespace, also: Sequence[str], *, usual: bool) -> AnalysisInput:
     from rankproof._analysis.inputs import MAIN_MEASURES, input_from_evaluation
     from rankproof._cli.options import evaluate_options
-    from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._evaluation.evaluate import evaluate_runs
-    from rankproof._evaluation.inputs import RunSources, read_judgements
+    from rankproof._evaluation.sources import RunSources, read_judgements
+    from rankproof._evaluation.user_forms import name_runs_uniquely
 
     if len(args.files) < 2:
         check_results_folder(args.files[0])

@@ -14,7 +14,7 @@ from rankproof._cli.terminal import Terminal
 from rankproof.errors import ExternalError, UsageError, escape_invisible
 
 if TYPE_CHECKING:
-    from rankproof._analysis.answers.given import GivenAnswers
+    from rankproof._analysis.answers.logged_answers import LoggedAnswers
     from rankproof._data.table import Table
     from rankproof._judge.claims.nuggets import DraftedNuggets, NuggetDrafter, NuggetSource
 
@@ -31,7 +31,7 @@ def check_draft_options(args: argparse.Namespace) -> None:
             raise UsageError(what, fix=f"leave out --{name}; evaluate after a person has confirmed the nuggets")
 
 
-def draft_nuggets(given: GivenAnswers, args: argparse.Namespace, terminal: Terminal) -> None:
+def draft_nuggets(given: LoggedAnswers, args: argparse.Namespace, terminal: Terminal) -> None:
     """Writes a draft for each question that the file does not have yet; --dry-run estimates the cost."""
     from rankproof._cli.progress import RunProgress
     from rankproof._judge.claims.nuggets import NuggetDrafter, NuggetSettings, add_drafts
@@ -53,7 +53,7 @@ def draft_nuggets(given: GivenAnswers, args: argparse.Namespace, terminal: Termi
     terminal.note(f"drafts are refused until a person confirms them: rankproof serve RESULTS --nuggets {file}")
 
 
-def _left(given: GivenAnswers, path: str) -> list[NuggetSource]:
+def _left(given: LoggedAnswers, path: str) -> list[NuggetSource]:
     """The questions without a line in the file."""
     from rankproof._formats.claims import read_nugget_drafts
     from rankproof._io.open import open_source

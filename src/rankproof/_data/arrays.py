@@ -68,6 +68,7 @@ class PackedIds(Sequence[str]):
         bounds = self.bounds[start : end + 1].tolist() or [0]
         part, first = self.text[bounds[0] : bounds[-1]], bounds[0]
         whole = part.decode()
+        # In ASCII text, bytes and characters have the same offsets: one decoding serves all ids.
         if len(whole) == len(part):
             return tuple([whole[left - first : right - first] for left, right in pairwise(bounds)])
         return tuple([part[left - first : right - first].decode() for left, right in pairwise(bounds)])
@@ -128,6 +129,7 @@ def id_hash(key: bytes) -> int:
 
 def sorted_entries(hashes: NDArray[np.uint64]) -> Entries:
     """The entries of rows with these hashes."""
+    # Stable, so that equal hashes stay in input order and the first of two equal ids is found first.
     order = np.argsort(hashes, kind="stable")
     return np.stack((hashes[order], order.astype(np.uint64)), axis=1)
 
@@ -138,6 +140,7 @@ def merged_entries(parts: Sequence[tuple[int, Entries]], at_once: int = _ENTRIES
     A part is the position of the partition's first document and its entries. Equal hashes are in one block.
     """
     count = 1 + sum(len(entries) for _, entries in parts) // at_once
+    # Hashes are uniform, so that equal ranges of them have about as many entries.
     limits = [(bucket << 64) // count for bucket in range(1, count)]
     cuts = [[0, *np.searchsorted(entries[:, 0], np.array(limits, dtype=np.uint64)), len(entries)] for _, entries in parts]
     for bucket in range(count):

@@ -315,6 +315,7 @@ class Corpus(Viewed, Mapping[str, Document]):
 
 
 def _ids_in_order(partition: Partition) -> Iterator[tuple[bytes, int]]:
+    # Bytes of UTF-8 sort like code points, which is the order of ties in all engines.
     bytes_at, first = partition.ids.bytes_at, partition.first
     return ((bytes_at(row), first + row) for row in map(int, partition.order))
 

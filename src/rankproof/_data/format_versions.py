@@ -4,7 +4,7 @@ from __future__ import annotations
 
 RESULTS = 9
 """Of result.json in a results folder."""
-SUMMARY = 2
+SUMMARY = 3
 """Of summary.json in a results folder."""
 STAGE_CACHE = 12
 """Of the cached outputs of stages: a part of their keys, and of the header of each file."""
@@ -26,7 +26,7 @@ TRAINING_DATA = 2
 """Of the training data of trained encoders: a part of their digest."""
 TOKENIZER_COMPARISON = 2
 """Of the document of a comparison of tokenizers."""
-BASELINE = 6
+BASELINE = 7
 """Of a baseline file that `rankproof gate` compares with."""
 JUDGEMENT_LOG = 3
 """Of the log of people's judgements; version 2 has no notes and no adjudications, and is continued."""

@@ -88,6 +88,7 @@ class GradeReader:
         return 0, False
 
     def _integer(self, token: str, line: int | None) -> int:
+        # Python rejects integers of more than 4,300 digits, and reading long ones takes quadratic time.
         grade = 1 << 64 if len(token) > _LONGEST_INTEGER else int(token)
         code = "grade-high" if grade > MAX_GRADE else None
         code = code if -(1 << 63) <= grade < 1 << 63 else "grade-bits"

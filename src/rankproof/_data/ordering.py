@@ -102,6 +102,7 @@ def _without_duplicates(rows: list[RunRow], read_options: ReadOptions) -> list[R
 
 def best_first_order(docs: Sequence[str], keys: FloatArray) -> IntArray:
     """The indexes of a query's documents, best first: key descending, then id descending by UTF-8 bytes."""
+    # Run files are usually sorted and without ties; ids are compared only if keys are equal.
     if bool(np.all(keys[1:] < keys[:-1])):
         return np.arange(len(docs))
     if len(np.unique(keys)) == len(keys):
@@ -159,6 +160,7 @@ def _best_first(run: Run, keys: FloatArray, rows: slice) -> list[str]:
 def order_key(row: RunRow, read_options: ReadOptions) -> float:
     """The key of a row; the highest comes first."""
     if read_options.order == "rank":
+        # Alignment rejects a missing rank; until then, 0 keeps the key a number.
         return -float(row.rank or 0)
     return oriented_score(row, read_options)
 
@@ -263,6 +265,7 @@ def _contradictions(rows: Sequence[RunRow], read_options: ReadOptions) -> int:
 def _query_votes(rows: Sequence[RunRow], read_options: ReadOptions) -> tuple[int, int]:
     """(1, 0) if better ranks have lower scores, (0, 1) if not, (0, 0) if the query has too few or equal scores."""
     ranks = [row.rank for row in rows if row.rank is not None]
+    # Two rows are too few to tell a direction from chance.
     if len(rows) < 3 or (ranks and len(set(ranks)) < len(rows)):
         return 0, 0
     by_rank = sorted(rows, key=lambda row: row.rank or 0) if ranks else rows

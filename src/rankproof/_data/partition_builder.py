@@ -36,6 +36,7 @@ class InputFile:
 
 def document_digest(parts: Sequence[bytes]) -> int:
     """The digest of id, title, text and fields (JSON with sorted keys), as an integer of 256 bits."""
+    # With the lengths, no text can move from title to text without changing the digest.
     content = b"".join((_LENGTHS.pack(*map(len, parts)), *parts))
     return int.from_bytes(hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest(), "little")
 
@@ -112,6 +113,7 @@ class PartitionBuilder:
 
     def _count(self, size: int, count: int, digest: int) -> None:
         self._size, self.bytes = self._size + size, self.bytes + count
+        # A sum, so that the fingerprint depends neither on the order of documents nor on partitions.
         self._digest = (self._digest + digest) % DIGESTS
 
     def _join_single(self) -> None:

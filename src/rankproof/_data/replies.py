@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from rankproof._data.text import MASK, clip_text, in_a_sentence, pluralise
 from rankproof.errors import for_message
@@ -45,11 +45,6 @@ class RecordedReply:
     def plain(self) -> dict[str, Any]:
         """As a dictionary for JSON."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Self:
-        """A reply that was written as JSON."""
-        return cls(**lists_as_tuples(values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,9 +92,9 @@ def example_ids(ids: Iterable[str], most: int = 3) -> str:
     return ", ".join(map(for_message, shown))
 
 
-def first_ids(ids: Sequence[str], most: int = 5) -> str:
-    """The first ids, for a message."""
-    return ", ".join(map(for_message, ids[:most])) + (", …" if len(ids) > most else "")
+def first_ids(ids: Sequence[str], most: int = 5, *, count: int | None = None) -> str:
+    """The first ids, for a message; `count` is their number if `ids` has only some of them."""
+    return ", ".join(map(for_message, ids[:most])) + (", …" if (len(ids) if count is None else count) > most else "")
 
 
 _UNSPACED = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rankproof._data.text import format_value, pluralise
-from rankproof._evaluation.notes import FAILED_VERDICTS, Note, example_ids
+from rankproof._data.text import first_ids, format_value, pluralise
+from rankproof._evaluation.notes import FAILED_VERDICTS, Note
 from rankproof.measures._answers import AnswerMeasure
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def answer_notes(
         "list-as-text": lists,
     }
     return tuple(
-        Note(code, len(ids), f"{len(ids)} {_finding(code, len(ids), zero)}: {example_ids(ids, len(ids))}")
+        Note(code, len(ids), f"{len(ids)} {_finding(code, len(ids), zero)}: {first_ids(ids)}")
         for code, ids in ids_of.items()
         if ids
     )
@@ -68,10 +68,7 @@ def answer_notes(
 
 _FINDINGS = {
     "missing-answers": ("has no answer", "have no answer"),
-    "failed-answers": (
-        "has a failed answer and is left out of the means",
-        "have failed answers and are left out of the means",
-    ),
+    "failed-answers": ("has a failed answer and is left out of the means", "have failed answers and are left out of the means"),
     "abstentions": ("has an abstaining answer", "have abstaining answers"),
     "no-reference": ("has no reference and is left out", "have no reference and are left out"),
     "some-values": (
@@ -89,8 +86,8 @@ _FINDINGS = {
 
 def _finding(code: str, count: int, zero: str) -> str:
     """The words of a note; `zero` is the score of missing answers, empty if no measure gives them one."""
-    one, many = _FINDINGS[code]
-    words = f"query {one}" if count == 1 else f"queries {many}"
+    singular, plural = _FINDINGS[code]
+    words = f"query {singular}" if count == 1 else f"queries {plural}"
     if code != "missing-answers" or not zero:
         return words
     return f"{words} and {'scores' if count == 1 else 'score'} {zero}"
@@ -135,7 +132,7 @@ def _no_value_notes(measures: Mapping[str, MeasureResult]) -> tuple[Note, ...]:
 
 def _wording_text(queries: Sequence[str]) -> str:
     counted = pluralise(len(queries), "answer abstains by its wording", "answers abstain by their wording")
-    return f"{counted}: {example_ids(queries, len(queries))}; only measures of claims take this as an abstention"
+    return f"{counted}: {first_ids(queries)}; only measures of claims take this as an abstention"
 
 
 def _no_value_note(reason: str, count: int, results: Sequence[MeasureResult]) -> Note:

@@ -14,9 +14,8 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.claims import ClaimUnit, ClaimVerdict, Nugget
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.answer_notes import answer_notes, claim_notes
-from rankproof._evaluation.claim_judges import JudgeOf
+from rankproof._evaluation.claim_judges import JudgeOf, OverlapJudge
 from rankproof._evaluation.claim_verdicts import VerdictSource, known_verdicts, label_of, unit_of
-from rankproof._evaluation.overlap_judge import OverlapJudge
 from rankproof._evaluation.result import FAILED_ANSWER, MeasureResult, Result, SystemResult
 from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
@@ -61,28 +60,29 @@ def evaluate_answers(
     """
     if not answers:
         raise UsageError("there are no answers", fix="pass the answers of at least one system")
-    given = {name: {query: as_answer(one) for query, one in answer.items()} for name, answer in answers.items()}
-    repeats = {name: answer.repeats if isinstance(answer, Answers) else {} for name, answer in answers.items()}
+    by_system = {name: {query: as_answer(answer) for query, answer in own.items()} for name, own in answers.items()}
+    repeats = {name: own.repeats if isinstance(own, Answers) else {} for name, own in answers.items()}
     expected = references if isinstance(references, References) else references_from_values(references)
     texts = AnswerTexts(expected, qrels, rel, document, questions or {}, passage, nuggets or {})
-    chosen = _selected_measures(measures, given, texts)
-    queries = _evaluated_queries(chosen, given, texts)
-    cases = {name: texts.cases(name, each, queries) for name, each in given.items()}
+    chosen = _selected_measures(measures, by_system, texts)
+    queries = _evaluated_queries(chosen, by_system, texts)
+    cases = {name: texts.cases(name, own, queries) for name, own in by_system.items()}
     for measure in chosen:
-        _check_inputs(measure, [case for each in cases.values() for case in each])
+        _check_inputs(measure, [case for system_cases in cases.values() for case in system_cases])
     further = {name: texts.repeat_cases(name, repeat, queries) for name, repeat in repeats.items()}
     every = {name: [*case, *further[name]] for name, case in cases.items()}
     sources = _verdict_sources(chosen, every, judge_of, tuple(known), progress)
     of_judges = tuple(chain.from_iterable(source.notes() for source in sources.values()))
     systems = []
-    for name, each in cases.items():
-        failed = _failed_repeats(given[name], repeats[name])
-        values = _with_errors(_measure_results(chosen, every[name], encode, sources, failed), given[name], expected)
-        notes = (*answer_notes(given[name], expected, queries, values), *claim_notes(each, values), *of_judges)
+    for name, system_cases in cases.items():
+        own = by_system[name]
+        failed = _failed_repeats(own, repeats[name])
+        values = _with_errors(_measure_results(chosen, every[name], encode, sources, failed), own, expected)
+        notes = (*answer_notes(own, expected, queries, values), *claim_notes(system_cases, values), *of_judges)
         systems.append(SystemResult(name, values, notes))
     claims, repeat_claims = (
-        tuple(verdict for source in sources.values() for verdict in source.all([*chain.from_iterable(each.values())]))
-        for each in (cases, further)
+        tuple(verdict for source in sources.values() for verdict in source.all([*chain.from_iterable(by_name.values())]))
+        for by_name in (cases, further)
     )
     return Result(queries, tuple(systems), claims, repeat_claims=repeat_claims)
 
@@ -120,8 +120,8 @@ class AnswerTexts:
 
     def _case(self, system: str, query: str, answer: Answer) -> AnswerCase:
         state = _case_state(answer)
-        given = answer.given or ()
-        numbers = {passage: n for n, passage in reversed(list(enumerate(given, 1)))}
+        passages = answer.given or ()
+        numbers = {passage: n for n, passage in reversed(list(enumerate(passages, 1)))}
         return AnswerCase(
             answer.text if state == "answered" else "",
             self.references[query].expected_texts if query in self.references else (),
@@ -132,7 +132,7 @@ class AnswerTexts:
             system,
             self.questions.get(query, ""),
             self._contexts(answer),
-            given,
+            passages,
             tuple(numbers.get(passage, 0) for passage in answer.cited),
             tuple(self.nuggets[query]) if query in self.nuggets else None,
         )
@@ -153,12 +153,12 @@ def _case_state(answer: Answer) -> CaseState:
 
 def answer_measures(measures: str | Measure | Sequence[str | Measure]) -> list[AnswerMeasure]:
     """The measures; a measure of rankings is an error."""
-    found = []
+    chosen = []
     for measure in parse_measures(measures):
         if not isinstance(measure, AnswerMeasure):
             raise UsageError(f"{measure} measures rankings, not answers", fix="use measures of answers, such as EM and F1")
-        found.append(measure)
-    return found
+        chosen.append(measure)
+    return chosen
 
 
 def _selected_measures(
@@ -166,10 +166,10 @@ def _selected_measures(
 ) -> list[AnswerMeasure]:
     judged = any(texts.relevant(query) for query in texts.references)
     if named is None:
-        every = [one for answer in answers.values() for one in answer.values()]
-        contexts = texts.passage is not None and any(one.given is not None for one in every)
-        referenced = bool(texts.references) or not contexts
-        return answer_measures(default_answer_measures(cited=judged and any(one.cited for one in every), referenced=referenced))
+        every = [answer for own in answers.values() for answer in own.values()]
+        contexts = texts.passage is not None and any(answer.given is not None for answer in every)
+        cited = judged and any(answer.cited for answer in every)
+        return answer_measures(default_answer_measures(cited=cited, referenced=bool(texts.references) or not contexts))
     chosen = answer_measures(named)
     for measure in chosen:
         if str(measure) in _CITATIONS and not judged:
@@ -225,16 +225,16 @@ def _verdict_sources(
     for measure in measures:
         if isinstance(measure, ClaimMeasure) and measure.asks and not (only_known and measure.judge == OVERLAP):
             groups.setdefault((measure.judge, unit_of(measure)), []).append(measure)
-    found = {}
+    sources = {}
     for (name, unit), asking in groups.items():
         judge = OverlapJudge() if name == OVERLAP else None if judge_of is None else judge_of(name)
         if judge is None and not known:
             raise UsageError(f"{asking[0]} needs the judge {for_message(name)}", fix="pass judge_of, or use judge='overlap'")
         label = label_of(name, known) if judge is None else judge.label
         source = VerdictSource(name, judge, unit, known_verdicts(known, unit, label), progress)
-        source.ask([case for each in cases.values() for case in each], asking)
-        found[name, unit] = source
-    return found
+        source.ask([case for system_cases in cases.values() for case in system_cases], asking)
+        sources[name, unit] = source
+    return sources
 
 
 def _failed_repeats(first: Mapping[str, Answer], repeats: Mapping[str, Sequence[Answer]]) -> dict[str, int]:
@@ -257,12 +257,12 @@ def _measure_results(
     by_claims = [measure for measure in measures if isinstance(measure, ClaimMeasure)]
     # Case by case, so that the words of a text are found once for all measures.
     rows = [[_claim_outcome(measure, case, sources) for measure in by_claims] for case in cases]
-    found: dict[AnswerMeasure, list[float | str | None]] = {
+    claim_outcomes: dict[AnswerMeasure, list[float | str | None]] = {
         claim: [row[at] for row in rows] for at, claim in enumerate(by_claims)
     }
     results = {}
     for measure in measures:
-        outcomes = found[measure] if measure in found else measure.outcomes(cases, encode)
+        outcomes = claim_outcomes[measure] if measure in claim_outcomes else measure.outcomes(cases, encode)
         pairs = [pair for pair in zip(cases, outcomes, strict=True) if pair[0].references or not measure.needs_reference]
         results[str(measure)] = _measure_result(measure, pairs, failed)
     return results
@@ -281,33 +281,48 @@ def _measure_result(
     Of a query with several answers, the value is their mean; a failed or missing one among them counts as the worst value, and so
     does an abstention, unless the reference says that there is no answer.
     """
-    each: dict[str, list[float]] = {case.query: [] for case, _ in outcomes}
+    collected: dict[str, list[float]] = {case.query: [] for case, _ in outcomes}
     worst = worst_value(measure)
-    valued = {case.query for case, one in outcomes if one is not None and not isinstance(one, str)}
-    for case, one in outcomes:
-        if one is not None and not isinstance(one, str):
-            each[case.query].append(one)
-        elif worst is not None and (one == "missing" or (one == "abstained" and case.references != NO_ANSWER)):
-            each[case.query].append(worst)
-    found = {
+    valued = set()
+    for case, outcome in outcomes:
+        if outcome is not None and not isinstance(outcome, str):
+            valued.add(case.query)
+            collected[case.query].append(outcome)
+        elif worst is not None and (outcome == "missing" or (outcome == "abstained" and case.references != NO_ANSWER)):
+            collected[case.query].append(worst)
+    by_query = {
         query: np.array([*own, *([] if worst is None else [worst] * failed.get(query, 0))], dtype=np.float64)
-        for query, own in each.items()
+        for query, own in collected.items()
         if query in valued
     }
-    values = np.array([math.fsum(own) / len(own) for own in found.values()], dtype=np.float64)
+    values = np.array([math.fsum(own) / len(own) for own in by_query.values()], dtype=np.float64)
     if not np.isfinite(values).all():
         raise UsageError(f"{for_message(str(measure))} gave a value that is not finite", fix="check the encoder")
-    reasons = {case.query: one for case, one in reversed(outcomes) if isinstance(one, str) and case.query not in found}
+    # The first reason of a query counts, and queries stay in the order of their last case.
+    reasons = {case.query: why for case, why in reversed(outcomes) if isinstance(why, str) and case.query not in by_query}
     reasons = dict(reversed(reasons.items()))
     answered = {case.query for case, _ in outcomes if case.state != "missing"}
-    silent = [query for query in found if query not in answered]
-    if not any(found[query].any() for query in silent):
+    silent = [query for query in by_query if query not in answered]
+    if not any(by_query[query].any() for query in silent):
         reasons |= dict.fromkeys(silent, "missing")
     mean = measure.summarise(values) if len(values) else math.nan
     unjudged = [*reasons.values()].count("failed")
     bounds = _bounds(measure, values, unjudged) if unjudged else None
-    repeats = found if any(len(own) > 1 for own in found.values()) else {}
-    return MeasureResult(measure, mean, tuple(found), values, reasons=reasons, bounds=bounds, repeats=repeats)
+    repeats = by_query if any(len(own) > 1 for own in by_query.values()) else {}
+    repeat_reasons: dict[str, tuple[str, ...]] = {}
+    for case, outcome in outcomes:
+        if isinstance(outcome, str) and outcome != "missing" and case.query in by_query:
+            repeat_reasons[case.query] = (*repeat_reasons.get(case.query, ()), outcome)
+    return MeasureResult(
+        measure,
+        mean,
+        tuple(by_query),
+        values,
+        reasons=reasons,
+        bounds=bounds,
+        repeats=repeats,
+        repeat_reasons=repeat_reasons,
+    )
 
 
 def _with_errors(
@@ -315,15 +330,15 @@ def _with_errors(
 ) -> dict[str, MeasureResult]:
     """The measures with the queries whose answer failed among those without a value."""
     failed = [query for query, answer in answers.items() if answer.state == "failed"]
-    found = {}
+    completed = {}
     for name, measure in measures.items():
         needs, valued = (
             isinstance(measure.measure, AnswerMeasure) and measure.measure.needs_reference,
             frozenset(measure.query_ids),
         )
         errors = {query: FAILED_ANSWER for query in failed if query not in valued and (query in references or not needs)}
-        found[name] = replace(measure, reasons={**measure.reasons, **errors}) if errors else measure
-    return found
+        completed[name] = replace(measure, reasons={**measure.reasons, **errors}) if errors else measure
+    return completed
 
 
 def _bounds(measure: AnswerMeasure, values: FloatArray, failed: int) -> tuple[float, float]:

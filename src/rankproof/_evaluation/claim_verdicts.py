@@ -66,7 +66,7 @@ class VerdictSource:
     known: Mapping[Place, ClaimVerdict]
     progress: Progress
     _written: dict[tuple[str, str], tuple[str, ...] | None] = field(default_factory=dict)
-    _found: dict[CaseKey, dict[ClaimTable, list[ClaimVerdict]]] = field(default_factory=dict)
+    _verdicts: dict[CaseKey, dict[ClaimTable, list[ClaimVerdict]]] = field(default_factory=dict)
 
     def ask(self, cases: Sequence[AnswerCase], measures: Sequence[ClaimMeasure]) -> None:
         """Gets every verdict that the measures need on the cases."""
@@ -83,26 +83,26 @@ class VerdictSource:
         self._judge([task for case, table in plain for task in self._tasks(case, table)])
         self._ask_cites(
             [case for case, table in wanted.values() if table == "answer-cited"],
-            each=any(isinstance(measure, CitationPrecision) for measure in measures),
+            alone=any(isinstance(measure, CitationPrecision) for measure in measures),
         )
 
     def of(self, case: AnswerCase) -> Verdicts:
         """The verdicts of a case, by table."""
-        return {table: _in_order(verdicts) for table, verdicts in self._found.get(_case_key(case), {}).items()}
+        return {table: _in_order(verdicts) for table, verdicts in self._verdicts.get(_case_key(case), {}).items()}
 
     def all(self, cases: Sequence[AnswerCase]) -> list[ClaimVerdict]:
         """Every verdict in the order of the cases, tables and sentences."""
-        each = [self._found[key] for key in map(_case_key, cases) if key in self._found]
-        return [one for tables in each for table in CLAIM_TABLES for one in _in_order(tables.get(table, ()))]
+        by_case = [self._verdicts[key] for key in map(_case_key, cases) if key in self._verdicts]
+        return [verdict for tables in by_case for table in CLAIM_TABLES for verdict in _in_order(tables.get(table, ()))]
 
     @property
     def _label(self) -> str:
         """The label of the judge, known or asked."""
-        return self.judge.label if self.judge is not None else next((one.judge for one in self.known.values()), self.name)
+        return self.judge.label if self.judge is not None else next((verdict.judge for verdict in self.known.values()), self.name)
 
     def notes(self) -> tuple[Note, ...]:
         """The most frequent reasons of failed verdicts, and what the judge notes."""
-        verdicts = (one for tables in self._found.values() for table in tables.values() for one in table)
+        verdicts = (verdict for tables in self._verdicts.values() for table in tables.values() for verdict in table)
         reasons = Counter(verdict.reason for verdict in verdicts if verdict.verdict == "failed")
         listed = "; ".join(f"{for_message(reason)} ({count})" for reason, count in reasons.most_common(_SHOWN_REASONS))
         text = f"{pluralise(reasons.total(), 'verdict')} of {for_message(self.name)} failed: {listed}"
@@ -125,12 +125,12 @@ class VerdictSource:
             return [ClaimTask(case, table, claims, (answer,), importances=tuple(nugget.importance for nugget in nuggets))]
         if table == "answer-contexts":
             return self._task(case, table, case.text, "answer", 1, contexts)
-        found = []
+        tasks = []
         for n, reference in enumerate(case.references, 1):
             text = case.text if table == "answer-reference" else reference
             sources = {"answer-reference": (reference,), "reference-answer": (without_thinking(case.text),)}.get(table, contexts)
-            found += self._task(case, table, text, "answer" if table == "answer-reference" else "reference", n, sources)
-        return found
+            tasks += self._task(case, table, text, "answer" if table == "answer-reference" else "reference", n, sources)
+        return tasks
 
     def _task(
         self, case: AnswerCase, table: ClaimTable, text: str, side: Side, reference: int, sources: tuple[str, ...]
@@ -141,7 +141,7 @@ class VerdictSource:
     def _atomic(self, case: AnswerCase, table: ClaimTable, text: str, side: Side, reference: int) -> tuple[Claim, ...]:
         """The claims that the judge wrote; where there are none, or writing them failed, a verdict on the whole text says so."""
         if self.judge is None:
-            return tuple(one.claim for one in self._known_claims(case, table, reference))
+            return tuple(verdict.claim for verdict in self._known_claims(case, table, reference))
         written = self._written[case.question, without_thinking(text)]
         if written:
             return written_claims(written, side, reference)
@@ -157,10 +157,10 @@ class VerdictSource:
 
     def _known_claims(self, case: AnswerCase, table: ClaimTable, reference: int) -> list[ClaimVerdict]:
         """The known verdicts on atomic claims, in the order of the claims."""
-        found: list[ClaimVerdict] = []
-        while (place := (_case_key(case), table, reference, len(found) + 1, None)) in self.known:
-            found.append(self.known[place])
-        return found
+        verdicts: list[ClaimVerdict] = []
+        while (place := (_case_key(case), table, reference, len(verdicts) + 1, None)) in self.known:
+            verdicts.append(self.known[place])
+        return verdicts
 
     def _extract(self, wanted: Sequence[tuple[AnswerCase, ClaimTable]]) -> None:
         """Has the judge write the claims of every text once; those of known verdicts are written already."""
@@ -174,34 +174,36 @@ class VerdictSource:
                 written = _written_texts(self._known_claims(case, table, reference), text)
                 if written is not None:
                     self._written.setdefault(asked, written)
-        unknown = [one for one in texts if one not in self._written]
+        unknown = [key for key in texts if key not in self._written]
         if unknown:
             self._written.update(zip(unknown, self.judge.extract(unknown, self.progress), strict=True))
 
-    def _ask_cites(self, cases: Sequence[AnswerCase], *, each: bool) -> None:
+    def _ask_cites(self, cases: Sequence[AnswerCase], *, alone: bool) -> None:
         """Asks whether the cites of each sentence support it: together, then each alone, then all but one where it matters."""
         cited = [(case, sentence) for case in cases for sentence in cited_sentences(case) if sentence.cites]
-        self._judge([_cite_task(case, one, one.cites) for case, one in cited])
-        if not each:
+        self._judge([_cite_task(case, sentence, sentence.cites) for case, sentence in cited])
+        if not alone:
             return
-        several = [(case, one) for case, one in cited if len(one.cites) > 1 and self._each_matters(case, one)]
-        self._judge([_cite_task(case, one, (cite,)) for case, one in several for cite in one.cites])
+        several = [
+            (case, sentence) for case, sentence in cited if len(sentence.cites) > 1 and self._single_cites_matter(case, sentence)
+        ]
+        self._judge([_cite_task(case, sentence, (cite,)) for case, sentence in several for cite in sentence.cites])
         rest = [
-            _cite_task(case, one, other_cites(one, cite))
-            for case, one in several
-            for cite in one.cites
-            if self._verdict(case, one, (cite,)).score is None and self._verdict(case, one, (cite,)).verdict != "supported"
+            _cite_task(case, sentence, other_cites(sentence, cite))
+            for case, sentence in several
+            for cite in sentence.cites
+            if (single := self._verdict(case, sentence, (cite,))).score is None and single.verdict != "supported"
         ]
         # Of two cites, all but one is the other, which is asked already.
         self._judge([task for task in rest if len(task.sources) > 1])
 
-    def _each_matters(self, case: AnswerCase, sentence: CitedSentence) -> bool:
+    def _single_cites_matter(self, case: AnswerCase, sentence: CitedSentence) -> bool:
         joint = self._verdict(case, sentence, sentence.cites)
         return joint.verdict == "supported" or (joint.score is not None and joint.verdict != "nothing_to_check")
 
     def _verdict(self, case: AnswerCase, sentence: CitedSentence, shown: tuple[int, ...]) -> ClaimVerdict:
-        found = self._found[_case_key(case)]["answer-cited"]
-        return next(one for one in found if one.claim.n == sentence.claim.n and one.shown == shown)
+        verdicts = self._verdicts[_case_key(case)]["answer-cited"]
+        return next(verdict for verdict in verdicts if verdict.claim.n == sentence.claim.n and verdict.shown == shown)
 
     def _judge(self, tasks: Sequence[ClaimTask]) -> None:
         """Keeps the verdicts of the tasks; equal ones are asked once, and sentences that state nothing are not asked."""
@@ -229,18 +231,18 @@ class VerdictSource:
 
     def _known(self, task: ClaimTask) -> list[ClaimVerdict] | None:
         """The known verdicts of a task, None where one is not known; one that failed is asked again where that is possible."""
-        case, found = task.case, []
+        case, verdicts = task.case, []
         for claim in task.claims:
-            one = self.known.get((_case_key(case), task.table, claim.reference, claim.n, task.shown))
-            same = one is not None and (one.claim.text, one.claim.lead_in) == (claim.text, claim.lead_in)
-            if one is None or not same or (one.verdict == "failed" and self.judge is not None):
+            known = self.known.get((_case_key(case), task.table, claim.reference, claim.n, task.shown))
+            same = known is not None and (known.claim.text, known.claim.lead_in) == (claim.text, claim.lead_in)
+            if known is None or not same or (known.verdict == "failed" and self.judge is not None):
                 return None
-            found.append(_for_task(task, claim, one))
-        return found
+            verdicts.append(_for_task(task, claim, known))
+        return verdicts
 
     def _keep(self, verdicts: Iterable[ClaimVerdict]) -> None:
         for verdict in verdicts:
-            self._found.setdefault((verdict.query, verdict.system, verdict.repeat), {}).setdefault(verdict.table, []).append(
+            self._verdicts.setdefault((verdict.query, verdict.system, verdict.repeat), {}).setdefault(verdict.table, []).append(
                 verdict
             )
 
@@ -278,9 +280,9 @@ def _written_texts(known: Sequence[ClaimVerdict], text: str) -> tuple[str, ...] 
     """The atomic claims of known verdicts on the text; None where there are none, or writing them failed."""
     if not known or known[0].reason == _NOT_WRITTEN:
         return None
-    if [(one.claim.text, one.verdict) for one in known] == [(text, "nothing_to_check")]:
+    if [(verdict.claim.text, verdict.verdict) for verdict in known] == [(text, "nothing_to_check")]:
         return ()
-    return tuple(one.claim.text for one in known)
+    return tuple(verdict.claim.text for verdict in known)
 
 
 def _cite_task(case: AnswerCase, sentence: CitedSentence, shown: tuple[int, ...]) -> ClaimTask:
@@ -305,19 +307,19 @@ def known_verdicts(verdicts: Iterable[ClaimVerdict], unit: ClaimUnit, label: str
 
 def label_of(name: str, verdicts: Iterable[ClaimVerdict]) -> str:
     """The label of the judge of that name among the verdicts, where the judge itself is not there."""
-    found = matching_label(name, dict.fromkeys(verdict.judge for verdict in verdicts))
-    if found is None:
+    label = matching_label(name, dict.fromkeys(verdict.judge for verdict in verdicts))
+    if label is None:
         raise UsageError(
             f"there are no verdicts of the judge {for_message(name)}", fix="evaluate the answers again with this judge"
         )
-    return found
+    return label
 
 
 def matching_label(name: str, labels: Iterable[str]) -> str | None:
     """The label of the judge of that name, such as llm:gpt-4o:3f2a1b0c for gpt-4o; None where none or several fit."""
     plain = plain_judge_name(name)
-    found = [label for label in labels if plain in _judge_names(label)]
-    return found[0] if len(found) == 1 else None
+    matches = [label for label in labels if plain in _judge_names(label)]
+    return matches[0] if len(matches) == 1 else None
 
 
 def _judge_names(label: str) -> tuple[str, ...]:

@@ -15,20 +15,19 @@ from rankproof._data.arrays import FloatArray, read_only
 from rankproof._data.ordering import Order
 from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.run import Run
-from rankproof._data.text import pluralise
-from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike, as_dataset
-from rankproof._evaluation.inputs import EvaluationInput, align, prepare_judgements
+from rankproof._data.text import example_ids, pluralise
 from rankproof._evaluation.notes import evaluation_notes
 from rankproof._evaluation.options import Compat, EvaluateOptions, WeightsLike, make_evaluate_options
-from rankproof._evaluation.repeats import joined_repeats
-from rankproof._evaluation.result import MeasureResult, Result, SystemResult, with_inputs
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult, joined_repeats, with_inputs
+from rankproof._evaluation.sources import EvaluationInput, align, prepare_judgements
+from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike, as_dataset
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures
 from rankproof.measures._registry import default_measures
 
 if TYPE_CHECKING:
-    from rankproof.measures._text import TextResult
+    from rankproof.measures._counts import TextResult
 
 _MISMATCH_REASONS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("leading zeros differ", lambda query: query.lstrip("0")),
@@ -39,11 +38,11 @@ _MISMATCH_REASONS: tuple[tuple[str, Callable[[str], str]], ...] = (
 
 def no_common_query_error(hits: Hits, source: str) -> InputError:
     """The error for a run and judgements without a common query; shows the first ids of each."""
-    judged, found = hits.queries, hits.alignment_counts.unjudged_queries
-    if not found:
+    judged, unjudged = hits.queries, hits.alignment_counts.unjudged_queries
+    if not unjudged:
         return InputError("the run has none of the judged queries", fix="check the run and the selected queries", source=source)
-    ids = f"the run has {_first_ids(found)}, the judgements have {_first_ids(judged)}"
-    reason = next((f" ({what})" for what, plain in _MISMATCH_REASONS if {*map(plain, found)} & {*map(plain, judged)}), "")
+    ids = f"the run has {example_ids(unjudged)}, the judgements have {example_ids(judged)}"
+    reason = next((f" ({what})" for what, plain in _MISMATCH_REASONS if {*map(plain, unjudged)} & {*map(plain, judged)}), "")
     what = f"no query of the run is judged in {hits.judged.source}: {ids}{reason}"
     return InputError(what, fix="use the same query ids in both", source=source)
 
@@ -52,12 +51,8 @@ def no_judged_query_error(source: str, selected: Collection[str] | None) -> Inpu
     """The error for judgements without any query, or without any of the selected ones."""
     if selected is None:
         return InputError("no query is judged", fix="check the qrels", source=source)
-    what = f"none of the {len(selected)} selected queries is judged: {_first_ids(tuple(sorted(selected)))}"
+    what = f"none of the {len(selected)} selected queries is judged: {example_ids(sorted(selected))}"
     return InputError(what, fix="check the ids of the selected queries", source=source)
-
-
-def _first_ids(queries: tuple[str, ...]) -> str:
-    return ", ".join(for_message(query) for query in queries[:3])
 
 
 MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
@@ -149,7 +144,7 @@ def _evaluate(
     if not judged.queries:
         raise no_judged_query_error(judged.source, options.queries)
     chosen = default_measures(judged.highest) if named is None else named
-    fitted = {str(measure): measure for measure in (each.with_rel(options.rel) for each in chosen)}
+    fitted = {str(measure): measure for measure in [measure.with_rel(options.rel) for measure in chosen]}
     rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
     _check_judgements(judged, fitted)
     numbers = {name: measure for name, measure in fitted.items() if measure.kind != "text"}
@@ -167,11 +162,11 @@ def _with_tie_notes(systems: Sequence[SystemResult], hits: Sequence[Hits]) -> Se
     tied = [hit.alignment_counts.tied for hit in hits]
     if not any(tied):
         return systems
-    from rankproof._evaluation.ties import tie_notes, tie_ranges
+    from rankproof._evaluation.value_ranges import tie_notes, tie_ranges
 
     ranges = [tie_ranges(hit, system.measures) for hit, system in zip(hits, systems, strict=True)]
     noted = zip(systems, tie_notes(ranges, tied), strict=True)
-    return [replace(one, notes=(*one.notes, note)) if note else one for one, note in noted]
+    return [replace(system, notes=(*system.notes, note)) if note else system for system, note in noted]
 
 
 def _aligned(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOptions) -> Hits:
@@ -191,9 +186,9 @@ def _path_of(run: RunLike) -> str:
     return run.source if isinstance(run, Run) and os.path.exists(run.source) else ""
 
 
-def _is_same_file(one: str, other: str) -> bool:
+def _is_same_file(path: str, other: str) -> bool:
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(path, other)
     except (OSError, ValueError):  # no file, or a name that no file can have
         return False
 
@@ -220,8 +215,8 @@ def _measure_results(hits: Hits, measures: Mapping[str, Measure], options: Evalu
     queries = tuple(np.array(hits.queries, dtype=object)[hits.present]) if skips else hits.queries
     weights = None if options.weights is None else _weights_of(queries, options.weights)
     for name, measure in measures.items():
-        found = np.concatenate([measure.values(block) for block in hits.blocks])
-        values = found[hits.present] if skips else found
+        all_values = np.concatenate([measure.values(block) for block in hits.blocks])
+        values = all_values[hits.present] if skips else all_values
         results[name] = MeasureResult(measure, measure.summarise(values, weights), queries, values, weights)
     return results
 
@@ -241,7 +236,7 @@ def _texts(hits: Hits, measures: Mapping[str, Measure]) -> dict[str, TextResult]
     """The texts of the measures that have no number."""
     if not any(measure.kind == "text" for measure in measures.values()):
         return {}
-    from rankproof.measures._text import StringMeasure
+    from rankproof.measures._counts import StringMeasure
 
     return {name: measure.texts(hits) for name, measure in measures.items() if isinstance(measure, StringMeasure)}
 
@@ -249,6 +244,6 @@ def _texts(hits: Hits, measures: Mapping[str, Measure]) -> dict[str, TextResult]
 def _weights_of(queries: Sequence[str], weights: Mapping[str, float]) -> FloatArray:
     missing = [query for query in queries if query not in weights]
     if missing:
-        what = f"{pluralise(len(missing), 'judged query has', 'judged queries have')} no weight: {_first_ids(tuple(missing))}"
+        what = f"{pluralise(len(missing), 'judged query has', 'judged queries have')} no weight: {example_ids(missing)}"
         raise UsageError(what, fix="give every judged query a weight")
     return read_only(np.array([weights[query] for query in queries], np.float64))

@@ -12,9 +12,9 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._data.grades import describe_conflicts, describe_converted, describe_judges, describe_merged
 from rankproof._data.ordering import RankScoreAgreement
+from rankproof._data.text import first_ids, pluralise
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._statistics.means import effective_size
-from rankproof.errors import for_message
 
 if TYPE_CHECKING:
     from rankproof._evaluation.result import MeasureResult, SystemResult
@@ -66,8 +66,8 @@ def joined_notes(systems: Sequence[SystemResult], codes: Collection[str] | None 
                 owners.setdefault(note, []).append(system.name)
     lines = [f"{_owner_names(names, everyone)}{note.text}" for note, names in owners.items() if note.code not in VALUE_NOTES]
     for code in VALUE_NOTES:
-        found = {note: names for note, names in owners.items() if note.code == code}
-        lines += [_one_text(found, everyone, most)] if found else []
+        of_code = {note: names for note, names in owners.items() if note.code == code}
+        lines += [_one_text(of_code, everyone, most)] if of_code else []
     return lines
 
 
@@ -76,7 +76,7 @@ def _one_text(owners: Mapping[Note, Sequence[str]], everyone: int, most: int | N
     shown = sorted(owners, key=lambda note: -note.count)[:most] if most else list(owners)
     parts = [f"{_owner_names(owners[note], everyone)}{note.text.partition('; ')[0]}" for note in owners if note in shown]
     left_out = sum(len(names) for note, names in owners.items() if note not in shown)
-    more = [_count_text(left_out, "more system has this note", "more systems have this note")] if left_out else []
+    more = [pluralise(left_out, "more system has this note", "more systems have this note")] if left_out else []
     return "; ".join((*parts, *more, shown[0].text.partition("; ")[2]))
 
 
@@ -109,7 +109,7 @@ def evaluation_notes(
     """The notes of one system, those about the means first; `rels` are the relevance thresholds in use."""
     without_relevant = [_without_relevant(hits, rel) for rel in rels]
     about_rows = _about_rows(hits, lower_is_better=options.read_options.lower_is_better)
-    found = [
+    notes = [
         _about_weights(hits, options),
         *_about_queries(hits, options.skip_missing),
         *without_relevant,
@@ -118,7 +118,7 @@ def evaluation_notes(
         *about_rows,
         *_about_judgements(hits),
     ]
-    return tuple(note for note in found if note.count)
+    return tuple(note for note in notes if note.count)
 
 
 def _about_weights(hits: Hits, options: EvaluateOptions) -> Note:
@@ -151,7 +151,7 @@ def _deciding_first(measures: Mapping[str, MeasureResult], options: EvaluateOpti
 
 def _few_judged(hits: Hits, measures: Mapping[str, MeasureResult], options: EvaluateOptions) -> Note:
     """Whether few of the top documents are judged, and bounds of the measure that decides, else of the first that has some."""
-    from rankproof._evaluation.unjudged import own_bounds, unjudged_mask
+    from rankproof._evaluation.value_ranges import own_bounds, unjudged_mask
 
     seen = np.minimum(hits.retrieved, _JUDGED_DEPTH)
     unjudged = np.concatenate([unjudged_mask(block, _JUDGED_DEPTH).sum(axis=1) for block in hits.blocks])
@@ -161,16 +161,16 @@ def _few_judged(hits: Hits, measures: Mapping[str, MeasureResult], options: Eval
     text = f"Judged@{_JUDGED_DEPTH} is {share:.0%}"
     results = _deciding_first(measures, options)
     bounded = ((result, bounds) for result in results if (bounds := own_bounds(result.measure, hits)) is not None)
-    one, bounds = next(bounded, (None, None))
-    if one is None or bounds is None:
+    bounded_result, bounds = next(bounded, (None, None))
+    if bounded_result is None or bounds is None:
         text += " (rankproof audit --unjudged has the bounds of the values)"
     else:
-        low, high = (summary_over(one, hits, values) for values in bounds)
+        low, high = (summary_over(bounded_result, hits, values) for values in bounds)
         lowest, highest = f"{low:.4f}", f"{high:.4f}"
         text += (
-            f", so {one.measure} is between {lowest} and {highest}"
+            f", so {bounded_result.measure} is between {lowest} and {highest}"
             if lowest != highest
-            else f", which cannot change {one.measure}"
+            else f", which cannot change {bounded_result.measure}"
         )
     return Note(FEW_JUDGED, int(unjudged.sum()), f"{text}; {VALUE_NOTES[FEW_JUDGED]}")
 
@@ -181,8 +181,8 @@ def _without_relevant(hits: Hits, rel: int) -> Note:
     return Note(
         "no-relevant",
         count,
-        f"{_count_text(count, 'query has', 'queries have')} no relevant document (grade {rel} or more) and "
-        f"{_number_form(count, 'scores 0', 'score 0')}: {_selected_queries(without_relevant, hits)}",
+        f"{pluralise(count, 'query has', 'queries have')} no relevant document (grade {rel} or more) and "
+        f"{'scores 0' if count == 1 else 'score 0'}: {_selected_queries(without_relevant, hits)}",
     )
 
 
@@ -194,15 +194,15 @@ def _about_queries(hits: Hits, skip_missing: bool) -> list[Note]:
         Note(
             "missing-queries",
             missing_count,
-            f"{_count_text(missing_count, 'judged query is', 'judged queries are')} not in the run and "
-            f"{_number_form(missing_count, *fate)}: "
+            f"{pluralise(missing_count, 'judged query is', 'judged queries are')} not in the run and "
+            f"{fate[0] if missing_count == 1 else fate[1]}: "
             f"{_selected_queries(missing, hits)}",
         ),
         Note(
             "unjudged-queries",
             unjudged,
-            f"{_count_text(unjudged, 'query of the run is not judged and is', 'queries of the run are not judged and are')} "
-            f"left out: {example_ids(hits.alignment_counts.unjudged_queries, unjudged)}",
+            f"{pluralise(unjudged, 'query of the run is not judged and is', 'queries of the run are not judged and are')} "
+            f"left out: {first_ids(hits.alignment_counts.unjudged_queries, count=unjudged)}",
         ),
         Note("query-named-all", hits.queries.count("all"), 'one query has the id "all"; its row is not the mean'),
     ]
@@ -215,29 +215,25 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
     tags = len(counts.tags) if len(counts.tags) > 1 else 0
     retrieved = 0 if len(hits.ranks) else int(hits.retrieved.sum())
     return [
-        Note(
-            "nothing-judged",
-            retrieved,
-            f"none of the {retrieved} retrieved documents is judged: do the document ids match?",
-        ),
+        Note("nothing-judged", retrieved, f"none of the {retrieved} retrieved documents is judged: do the document ids match?"),
         Note(
             "scores-look-like-distances",
             counts.backwards if distances else 0,
-            f"in {_count_text(counts.backwards, 'query', 'queries')} better ranks have {has} scores: are the scores distances? "
+            f"in {pluralise(counts.backwards, 'query', 'queries')} better ranks have {has} scores: are the scores distances? "
             f"({question})",
         ),
         Note(
             "rank-contradicts-score",
             0 if distances else counts.contradictions,
-            f"{_count_text(counts.contradictions, 'row has', 'rows have')} a higher score than a row with a better rank; "
+            f"{pluralise(counts.contradictions, 'row has', 'rows have')} a higher score than a row with a better rank; "
             "documents are ordered by score (use --order rank to order them by rank)",
         ),
         Note(
             "dropped-duplicates",
             counts.dropped,
-            f"{_count_text(counts.dropped, 'row', 'rows')} dropped as duplicates (--on-duplicate)",
+            f"{pluralise(counts.dropped, 'row', 'rows')} dropped as duplicates (--on-duplicate)",
         ),
-        Note("several-tags", tags, f"the run has several tags: {example_ids(counts.tags, tags)}; is it from one system?"),
+        Note("several-tags", tags, f"the run has several tags: {first_ids(counts.tags)}; is it from one system?"),
     ]
 
 
@@ -246,26 +242,14 @@ def _about_judgements(hits: Hits) -> list[Note]:
     repeats, forms, labels = hits.judged.repeats, hits.alignment_counts.unicode_forms, hits.judged.judge_labels
     return [
         Note("machine-judgements", sum(labels.values()), describe_judges(labels, len(hits.judged.grades)) if labels else ""),
-        Note(
-            "repeated-judgements",
-            repeats,
-            f"{_count_text(repeats, 'repeated judgement', 'repeated judgements')} dropped",
-        ),
-        Note(
-            "converted-grades",
-            converted,
-            describe_converted(converted),
-        ),
+        Note("repeated-judgements", repeats, f"{pluralise(repeats, 'repeated judgement', 'repeated judgements')} dropped"),
+        Note("converted-grades", converted, describe_converted(converted)),
         Note("merged-subtopics", hits.judged.merged, describe_merged(hits.judged.merged)),
-        Note(
-            "conflicting-judgements",
-            conflicts,
-            describe_conflicts(conflicts, hits.judged.on_conflict),
-        ),
+        Note("conflicting-judgements", conflicts, describe_conflicts(conflicts, hits.judged.on_conflict)),
         Note(
             "unicode-form",
             forms,
-            f"{_count_text(forms, 'id differs', 'ids differ')} from a judged id only by Unicode form (NFC or NFD); ids are "
+            f"{pluralise(forms, 'id differs', 'ids differ')} from a judged id only by Unicode form (NFC or NFD); ids are "
             "compared by bytes, so they do not match",
         ),
     ]
@@ -273,16 +257,4 @@ def _about_judgements(hits: Hits) -> list[Note]:
 
 def _selected_queries(chosen: BoolArray, hits: Hits) -> str:
     at = np.flatnonzero(chosen) if chosen.any() else ()
-    return example_ids([hits.queries[index] for index in at[:MAX_EXAMPLES]], len(at))
-
-
-def example_ids(names: Sequence[str], count: int) -> str:
-    return ", ".join(for_message(name) for name in names[:MAX_EXAMPLES]) + (", …" if count > MAX_EXAMPLES else "")
-
-
-def _number_form(count: int, one: str, many: str) -> str:
-    return one if count == 1 else many
-
-
-def _count_text(count: int, one: str, many: str) -> str:
-    return f"{count} {_number_form(count, one, many)}"
+    return first_ids([hits.queries[index] for index in at[:MAX_EXAMPLES]], MAX_EXAMPLES, count=len(at))

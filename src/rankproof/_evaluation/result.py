@@ -1,20 +1,21 @@
-"""Results of an evaluation: values for each query, summaries and notes."""
+"""Results of an evaluation: values for each query, summaries and notes, and the repeated runs of one system."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, Viewed, ViewedTables, collection_view
-from rankproof._evaluation.notes import Note
+from rankproof._evaluation.notes import FEW_JUDGED, TIED_SCORES, Note
 from rankproof.errors import RankproofError, UsageError, in_python
 from rankproof.measures._base import Measure, SummaryKind
 
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
     from rankproof._data.claims import Calibration, ClaimVerdict, JudgeNoise
     from rankproof._data.table import CellValue, ColumnKind
-    from rankproof._evaluation.inputs import EvaluationInput
+    from rankproof._evaluation.sources import EvaluationInput
     from rankproof._statistics.intervals import Interval
-    from rankproof.measures._text import TextResult
+    from rankproof.measures._counts import TextResult
 
 
 FAILED_ANSWER = "error"
@@ -40,6 +41,7 @@ class MeasureResult(Viewed):
     `reasons` says why a query has no value, such as failed or abstained, or that it has 0 for a missing answer. `bounds` are the
     summary with every failed value at its lowest and at its highest; None where nothing failed. `repeats` has all values of each
     query where a system was asked more than once: the value of the query is their mean. It is empty without repeats.
+    `repeat_reasons` says why some of the repeats of such a query have no value of their own.
     """
 
     measure: Measure
@@ -50,6 +52,7 @@ class MeasureResult(Viewed):
     reasons: Mapping[str, str] = field(default_factory=dict)
     bounds: Interval | None = None
     repeats: Mapping[str, FloatArray] = field(default_factory=dict)
+    repeat_reasons: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -140,8 +143,8 @@ class Result(ViewedTables):
 
     def compare(self, **options: Any) -> Comparison:
         """Which system to choose, and which differences are real; the options are those of `rankproof.compare`."""
-        found: Comparison = import_module("rankproof").compare(self, **options)
-        return found
+        comparison: Comparison = import_module("rankproof").compare(self, **options)
+        return comparison
 
     def per_query(self, system: str | None = None) -> dict[str, dict[str, float]]:
         """{measure: {query: value}}; with one system, its name may be left out."""
@@ -152,7 +155,7 @@ class Result(ViewedTables):
         from rankproof.measures._claim_base import measures_in_results
 
         measures = self._system(system).measures
-        name = str(measures_in_results(measure, [one.measure for one in measures.values()])[0])
+        name = str(measures_in_results(measure, [result.measure for result in measures.values()])[0])
         if name not in measures:
             raise UsageError(f"{name} was not evaluated", fix=f"choose from: {', '.join(measures)}")
         return measures[name].value
@@ -167,11 +170,11 @@ class Result(ViewedTables):
         queries = pluralise(len(self.queries), "judged query", "judged queries")
         title = f"{queries}, {pluralise(len(self.systems), 'system')}"
         first = self.systems[0].measures if self.systems else {}
-        columns = (Column("system"), *(Column(name, _kind(one)) for name, one in first.items()))
+        columns = (Column("system"), *(Column(name, _kind(result)) for name, result in first.items()))
         rows: tuple[tuple[CellValue, ...], ...] = tuple(
             (system.name, *(system.measures[name].value for name in first)) for system in self.systems
         )
-        notes = tuple(f"{name}: {note.text}" for name, found in self.notes.items() for note in found)
+        notes = tuple(f"{name}: {note.text}" for name, system_notes in self.notes.items() for note in system_notes)
         return View(title, (Table("systems", "", columns, rows),), self._decision(), notes)
 
     def _decision(self) -> tuple[str, ...]:
@@ -195,22 +198,22 @@ class Result(ViewedTables):
     def _columns(self) -> dict[str, list[str] | list[float]]:
         flat = [(system.name, name, measure) for system in self.systems for name, measure in system.measures.items()]
         return {
-            "system": [system for system, _, one in flat for _ in one.query_ids],
-            "query": [query for _, _, one in flat for query in one.query_ids],
-            "measure": [name for _, name, one in flat for _ in one.query_ids],
-            "value": [value for _, _, one in flat for value in one.values.tolist()],
+            "system": [system for system, _, result in flat for _ in result.query_ids],
+            "query": [query for _, _, result in flat for query in result.query_ids],
+            "measure": [name for _, name, result in flat for _ in result.query_ids],
+            "value": [value for _, _, result in flat for value in result.values.tolist()],
         }
 
 
-def _kind(one: MeasureResult) -> ColumnKind:
-    return "count" if one.summary == "sum" else "value"
+def _kind(result: MeasureResult) -> ColumnKind:
+    return "count" if result.summary == "sum" else "value"
 
 
 def with_inputs(result: Result, inputs: EvaluationInput) -> Result:
     """The result with the judgements and runs that were evaluated, which comparisons and explanations need."""
-    found = replace(result)
-    object.__setattr__(found, "_inputs", inputs)
-    return found
+    changed = replace(result)
+    object.__setattr__(changed, "_inputs", inputs)
+    return changed
 
 
 def inputs_of(result: Result) -> EvaluationInput | None:
@@ -220,9 +223,9 @@ def inputs_of(result: Result) -> EvaluationInput | None:
 
 def with_answer_inputs(result: Result, inputs: object) -> Result:
     """The values of answers with what a decision on them needs besides: references, judgements, labels and costs."""
-    found = replace(result)
-    object.__setattr__(found, "_answer_inputs", inputs)
-    return found
+    changed = replace(result)
+    object.__setattr__(changed, "_answer_inputs", inputs)
+    return changed
 
 
 def answer_inputs_of(result: Result) -> object:
@@ -242,11 +245,71 @@ def subset_result(result: Result, queries: Collection[str]) -> Result:
     return replace(result, queries=chosen, systems=tuple(systems))
 
 
-def subset_measure(one: MeasureResult, queries: Collection[str]) -> MeasureResult:
+def subset_measure(result: MeasureResult, queries: Collection[str]) -> MeasureResult:
     """The values of these queries, and their summary."""
-    kept = np.array([query in queries for query in one.query_ids], dtype=bool)
-    values, weights = one.values[kept], None if one.weights is None else one.weights[kept]
-    ids = tuple(query for query in one.query_ids if query in queries)
-    reasons = {query: reason for query, reason in one.reasons.items() if query in queries}
-    value = one.measure.summarise(values, weights)
-    return replace(one, value=value, query_ids=ids, values=values, weights=weights, reasons=reasons)
+    kept = np.array([query in queries for query in result.query_ids], dtype=bool)
+    values, weights = result.values[kept], None if result.weights is None else result.weights[kept]
+    ids = tuple(query for query in result.query_ids if query in queries)
+    reasons = {query: reason for query, reason in result.reasons.items() if query in queries}
+    value = result.measure.summarise(values, weights)
+    return replace(result, value=value, query_ids=ids, values=values, weights=weights, reasons=reasons)
+
+
+RunType = TypeVar("RunType")
+REPEATED_RUNS = "repeated-runs"
+_REPEAT = re.compile(r"(.+)#(\d+)", re.DOTALL)
+
+
+def repeat_name(system: str, number: int) -> str:
+    """The name of a repeat, from 1: `a`, `a#2`, `a#3`."""
+    return system if number == 1 else f"{system}#{number}"
+
+
+def repeated_system(name: str, names: Collection[str]) -> str:
+    """The system that a run repeats, if its first run is among the names; else the name itself."""
+    match = _REPEAT.fullmatch(name)
+    return match[1] if match and int(match[2]) > 1 and match[1] in names else name
+
+
+def runs_of_systems(runs: Mapping[str, RunType], systems: Collection[str]) -> dict[str, RunType]:
+    """The runs of these systems with their repeats."""
+    return {name: runs[name] for name in runs if repeated_system(name, runs) in systems}
+
+
+def joined_repeats(result: Result) -> Result:
+    """The result with the repeated runs of a system as one system, whose value of a query is the mean over them."""
+    groups: dict[str, list[SystemResult]] = {}
+    names = {system.name for system in result.systems}
+    for system in result.systems:
+        groups.setdefault(repeated_system(system.name, names), []).append(system)
+    if len(groups) == len(result.systems):
+        return result
+    return replace(result, systems=tuple(_joined_system(name, group) for name, group in groups.items()))
+
+
+def _joined_system(name: str, group: Sequence[SystemResult]) -> SystemResult:
+    if len(group) == 1:
+        return group[0]
+    # The first run may come after a repeat.
+    first = next(system for system in group if system.name == name)
+    ordered = [first, *(system for system in group if system is not first)]
+    measures = {key: _joined_measure([system.measures[key] for system in ordered]) for key in first.measures}
+    text = f"{len(group)} runs of this system: the value of a query is the mean over them"
+    bounded = (FEW_JUDGED, TIED_SCORES)
+    notes = (replace(note, text=f"first run: {note.text}") if note.code in bounded else note for note in first.notes)
+    return replace(first, measures=measures, notes=(*notes, Note(REPEATED_RUNS, len(group), text)))
+
+
+def _joined_measure(results: Sequence[MeasureResult]) -> MeasureResult:
+    by_query: dict[str, list[float]] = {}
+    weights: dict[str, float] = {}
+    for result in results:
+        for query, value in result.per_query.items():
+            by_query.setdefault(query, []).append(value)
+        if result.weights is not None:
+            weights.update(zip(result.query_ids, result.weights.tolist(), strict=True))
+    values = np.array([math.fsum(own) / len(own) for own in by_query.values()])
+    of_queries = np.array([weights[query] for query in by_query]) if weights else None
+    measure = results[0].measure
+    repeats = {query: np.array(own) for query, own in by_query.items()}
+    return MeasureResult(measure, measure.summarise(values, of_queries), tuple(by_query), values, of_queries, repeats=repeats)

@@ -14,7 +14,7 @@ from typing import Any
 from rankproof._executors.base import ONE_CORE, Executor, Item, Progress, ProgressSum, Report, Resources, Result
 from rankproof._executors.processes import sendable
 from rankproof._executors.ray_cluster import RETRIES, Guard, Nodes, Outcome, Watch, connect, token_file
-from rankproof._io.journal import JournalInUseError
+from rankproof._io.array_files import JournalInUseError
 
 _POLL_SECONDS = 0.5
 _LOST_SECONDS = 120.0

@@ -18,9 +18,7 @@ from weakref import finalize
 from rankproof._data import format_versions
 from rankproof._executors.base import Progress
 from rankproof._experiment.stage_output import StageOutput, read_stage_output, stage_output_bytes
-from rankproof._io.cache_items import RUN_FILES, mark_used
-from rankproof._io.files import write_blocks
-from rankproof._io.journal import (
+from rankproof._io.array_files import (
     CHECKSUM_MISMATCH,
     OTHER_CACHE_FIX,
     Block,
@@ -29,6 +27,8 @@ from rankproof._io.journal import (
     cache_corruption_error,
     cache_io_error,
 )
+from rankproof._io.cache_items import RUN_FILES, mark_used
+from rankproof._io.files import write_blocks
 from rankproof._io.temporary import is_same_file, lock_alone, machine_name, remove_abandoned, try_lock, working_folder
 from rankproof.errors import ExternalError, RankproofError
 from rankproof.stages._base import PartitionKind

@@ -6,9 +6,11 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal, get_origin
 
 from rankproof._experiment.experiment import Experiment
+from rankproof._io.strict_json import fits
 from rankproof._registry import Option, Setting, settings_of
 from rankproof._results.result_json import PYTHON_PREFIX
 from rankproof.errors import UsageError, for_message
@@ -72,51 +74,32 @@ def takes(setting: Setting) -> Takes:
     if part_kind(setting):
         return 'a name, or a table like {name = "…"}', _is_named
     if is_system(setting):
-        return "the name of a system", _is_text
+        return "the name of a system", partial(fits, str)
     if is_systems(setting):
-        return "a list of system names", _all(_is_text)
+        return "a list of system names", partial(fits, tuple[str, ...])
     if is_scorer(setting):
-        return "a name", _is_text
-    is_choice = get_origin(setting.typed) is Literal
-    return _PLAIN.get(str if is_choice else setting.typed, ("a value", lambda value: True))
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+        return "a name", partial(fits, str)
+    kind = str if get_origin(setting.typed) is Literal else setting.typed
+    return (_TYPE_WORDS[kind], partial(fits, kind)) if kind in _TYPE_WORDS else ("a value", lambda value: True)
 
 
 def _is_named(value: Any) -> bool:
     """A name, or a table with a name and settings."""
-    return _is_text(value) or (isinstance(value, dict) and _is_text(value.get("name")))
+    return isinstance(value, str) or (isinstance(value, dict) and isinstance(value.get("name"), str))
 
 
-def _is_grade_map(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(grade, int) and not isinstance(grade, bool) for grade in value.values())
-
-
-def _all(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(check, value))
-
-
-_PLAIN: Mapping[Any, Takes] = {
-    str: ("text", _is_text),
-    float: ("a number", _is_number),
-    int: ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
-    bool: ("true or false", lambda value: isinstance(value, bool)),
-    tuple[str, ...]: ("a list of strings", _all(_is_text)),
-    str | tuple[str, ...]: ("text, or a list of strings", lambda value: _is_text(value) or _all(_is_text)(value)),
-    dict[str, int]: ("a table of labels and whole numbers, like {E = 3, S = 2}", _is_grade_map),
-    Mapping[str, Any]: ("a table", lambda value: isinstance(value, dict)),
-    tuple[float, ...]: ("a list of numbers", _all(_is_number)),
-    tuple[tuple[float, ...], ...]: ("a list of lists of numbers", _all(_all(_is_number))),
-    bool | tuple[str, ...]: (
-        "true, false, or a list of words",
-        lambda value: isinstance(value, bool) or _all(_is_text)(value),
-    ),
+_TYPE_WORDS: Mapping[Any, str] = {
+    str: "text",
+    float: "a number",
+    int: "a whole number",
+    bool: "true or false",
+    tuple[str, ...]: "a list of strings",
+    str | tuple[str, ...]: "text, or a list of strings",
+    dict[str, int]: "a table of labels and whole numbers, like {E = 3, S = 2}",
+    Mapping[str, Any]: "a table",
+    tuple[float, ...]: "a list of numbers",
+    tuple[tuple[float, ...], ...]: "a list of lists of numbers",
+    bool | tuple[str, ...]: "true, false, or a list of words",
 }
 
 

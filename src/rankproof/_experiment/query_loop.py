@@ -9,7 +9,7 @@ from rankproof._data.answers import Answer
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._experiment.stage_output import query_block
-from rankproof._io.journal import Block
+from rankproof._io.array_files import Block
 from rankproof._llm.session import LLMSession, map_in_order
 from rankproof.stages._base import AnsweringSearcher, LLMSearcher, QueryTimer, Searcher
 

@@ -9,7 +9,7 @@ from rankproof._data.answers import Answers
 from rankproof._data.replies import RecordedReply, changed_notes
 from rankproof._data.run import Run
 from rankproof._data.text import in_a_sentence
-from rankproof._evaluation.repeats import repeat_name
+from rankproof._evaluation.result import repeat_name
 from rankproof._experiment.runner import StageRun, StageRunner, may_vary
 from rankproof._results.experiment_result import REPEATS_FACT, SystemRun
 from rankproof.errors import for_message

@@ -75,6 +75,7 @@ def id_column(column: Any, role: str, name: str, source: str, done: int) -> Any:
 def text_column(column: Any) -> Any:
     """The column with string views copied, as exporting them can crash pyarrow before version 25."""
     pa = load_pyarrow()
+    # Other types need no copy, which would take the memory of the column again.
     if "string_view" not in str(column.type):
         return column
     return (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).cast(pa.large_string())

@@ -13,7 +13,6 @@ from rankproof._data.wording.remarks import Remark
 from rankproof._formats.json import json_line, parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES
 from rankproof._io.escape import escape_json
-from rankproof._io.json_fields import read_fields
 from rankproof._io.streams import ByteSource
 from rankproof._io.strict_json import JsonObject
 from rankproof.errors import InputError, for_message
@@ -92,7 +91,7 @@ def read_claims(source: ByteSource) -> list[ClaimVerdict]:
     verdicts = []
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         values = JsonObject(item, source.name, line=line, damaged_fix=EDITED_FIX)
-        read = read_fields(_ClaimLine, values)
+        read = values.read(_ClaimLine)
         if wrong := _wrong_value(read):
             raise values.error(wrong)
         if (first := first_lines.setdefault(_key(read), line)) != line:
@@ -159,7 +158,7 @@ def read_contexts(source: ByteSource) -> dict[str, str]:
     lines: dict[str, int] = {}
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         values = JsonObject(item, source.name, line=line, damaged_fix=EDITED_FIX)
-        identity, text = values.text("id"), values.text("text")
+        identity, text = values.member("id", str), values.member("text", str)
         if identity in contexts:
             first = f"line {lines[identity]}"
             raise row_error("id-twice", source=source.name, line=line, column="context", token=identity, first=first)
@@ -244,7 +243,7 @@ def read_labels(source: ByteSource) -> ClaimLabels:
             is_claim_sample = True
             continue
         values = JsonObject(item, source.name, line=line, damaged_fix=_LABEL_FIX)
-        read = read_fields(_LabelLine, values)
+        read = values.read(_LabelLine)
         if not read.person.strip():
             raise values.error("person is empty", "write who gave the label, so that people can be compared")
         key = read.query, read.system, read.side, read.against, read.reference, read.n
@@ -315,7 +314,7 @@ def _lines(source: ByteSource) -> Iterator[tuple[int, QueryNuggets]]:
 def nuggets_of_line(item: Any, first: dict[str, int], *, source: str, line: int) -> QueryNuggets:
     """The nuggets of the value of a line; `first` has the line of each query so far, and gets that of this query."""
     values = JsonObject(item, source, line=line, damaged_fix=_NUGGET_FIX)
-    read = read_fields(QueryNuggets, values)
+    read = values.read(QueryNuggets)
     if (before := first.setdefault(read.query, line)) != line:
         what = f"query {for_message(read.query)} is there twice, first on line {before}"
         raise values.error(what, "join the two lines")

@@ -40,6 +40,7 @@ def split_rows(lines: Lines, delimiter: str, source: str) -> Iterator[Row]:
         text = line.rstrip("\r\n")
         if not text.strip():
             continue
+        # Not the csv module, which accepts text after a closing quote.
         fields = text.split(delimiter) if _QUOTE not in text else _QuotedRow(number, line, lines, delimiter, source).fields()
         yield number, fields, text.startswith("#")
 
@@ -233,6 +234,7 @@ def _subtopic(fields: list[str], columns: Columns, source: str, line: int) -> st
 
 def _score(token: str, source: str, line: int) -> float:
     whole, comma, part = token.partition(",")
+    # A decimal comma is a wrong locale, not a wrong number: the message says so.
     if comma and part.isdigit() and whole.lstrip("+-").isdigit():
         raise file_error("decimal-comma", source=source, line=line, token=token)
     return parse_score(token.encode(), source=source, line=line)
@@ -240,6 +242,7 @@ def _score(token: str, source: str, line: int) -> float:
 
 def _check_column_count(fields: list[str], source: str, line: int) -> None:
     other = next((char for char in _OTHER_DELIMITERS if char in fields[0]), None)
+    # One column is nearly always a table with another delimiter.
     if len(fields) == 1 and other is not None:
         raise file_error("header-one", source=source, line=line, delimiter="\\t" if other == "\t" else other)
     if len(fields) == 1 and len(fields[0].split()) > 2:

@@ -23,11 +23,11 @@ _Item = TypeVar("_Item", bound=np.generic)
 
 @dataclass(frozen=True, slots=True)
 class NormalisedScores:
-    """A normalised score for each run and candidate, 0 without one; `present` says who has one, `found` how many runs."""
+    """A normalised score for each run and candidate, 0 without one; `present` says who has one, `run_counts` how many runs."""
 
     values: FloatArray
     present: BoolArray
-    found: IntArray
+    run_counts: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +55,7 @@ class CandidateTable:
         try:
             return cls._built(names, [_rows(run, names) for run in runs], [_keys(run, chosen) for run in runs])
         except KeyError:
+            # This raises the error that names the rows; a KeyError names none.
             for run in runs:
                 resolve_duplicates(run, ReadOptions())
             raise
@@ -131,7 +132,7 @@ class CandidateTable:
         return self.ranks > 0
 
     @cached_property
-    def found(self) -> IntArray:
+    def run_counts(self) -> IntArray:
         """How many runs have each candidate."""
         return np.bincount(self.places.astype(np.intp, copy=False), minlength=self.size).astype(np.int64, copy=False)
 
@@ -161,7 +162,7 @@ class CandidateTable:
         counts = np.tile(np.diff(self.offsets), self.runs)
         values = chosen.normalise(ScoreLists(self.values, np.diff(self.bounds), counts))
         if chosen.missing is None:
-            return NormalisedScores(self.spread(values), self.present, self.found)
+            return NormalisedScores(self.spread(values), self.present, self.run_counts)
         missing = chosen.missing(self.lengths, np.broadcast_to(np.diff(self.offsets), self.lengths.shape))
         everywhere = np.ones((self.runs, self.size), dtype=np.bool_)
         return NormalisedScores(

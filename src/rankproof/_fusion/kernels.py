@@ -44,15 +44,15 @@ def _candidates_in_python(runs: Sequence[RowsOfRun], places: IntArray, offsets: 
     next_rows = np.cumsum([0, *(int((ends - starts).sum()) for _, starts, ends in runs)]).tolist()
     offsets[0] = 0
     for query in range(len(offsets) - 1):
-        found: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         for at, (ids, starts, ends) in enumerate(runs):
             here = ids[starts[query] : ends[query]]
             if len(set(here)) < len(here):
                 raise KeyError("a document occurs twice")
-            rows = [found.setdefault(doc, len(docs) + len(found)) for doc in here]
+            rows = [numbers.setdefault(doc, len(docs) + len(numbers)) for doc in here]
             places[next_rows[at] : next_rows[at] + len(rows)] = rows
             next_rows[at] += len(rows)
-        docs.extend(found)
+        docs.extend(numbers)
         offsets[query + 1] = len(docs)
     return docs
 
@@ -72,6 +72,7 @@ def best_first(
         return order
     for start, end in pairwise(offsets.tolist()):
         here = docs[start:end] if places is None else [docs[place] for place in places[start:end].tolist()]
+        # -0.0 + 0.0 is 0.0: both zeros are one key, as in C.
         order[start:end] = start + best_first_order(here, keys[start:end] + 0.0)
     return order
 
@@ -163,19 +164,19 @@ def by_majority(
 
     A run votes by `ranks`, 0 for a candidate that it lacks, which comes after all that it has.
     """
-    found = order.copy()
+    merged = order.copy()
     # Weights are added in ascending order, so that the order of the runs changes no vote.
     ascending = np.argsort(weights, kind="stable")
     ranks, weights = ranks[ascending], weights[ascending]
     if (kernel or best_kernel()) == "native":
         from rankproof._native import merge
 
-        merge.by_majority(np.ascontiguousarray(ranks), np.ascontiguousarray(weights), offsets, found)
-        return found
+        merge.by_majority(np.ascontiguousarray(ranks), np.ascontiguousarray(weights), offsets, merged)
+        return merged
     places = np.where(ranks == 0, np.iinfo(np.int64).max, ranks).T.tolist()
     for start, end in pairwise(offsets.tolist()):
-        found[start:end] = _merge_sorted(found[start:end].tolist(), places, weights.tolist())
-    return found
+        merged[start:end] = _merge_sorted(merged[start:end].tolist(), places, weights.tolist())
+    return merged
 
 
 def _merge_sorted(items: list[int], places: list[list[int]], weights: list[float]) -> list[int]:

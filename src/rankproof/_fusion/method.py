@@ -32,7 +32,7 @@ class FittedFusion(Viewed):
 
     def _view(self) -> View:
         title = f"{self.method}, fitted on {pluralise(len(self.values), 'run')}"
-        cells = ((run, at, value) for run, each in enumerate(self.values, 1) for at, value in enumerate(each, 1))
+        cells = ((run, at, value) for run, numbers in enumerate(self.values, 1) for at, value in enumerate(numbers, 1))
         columns: dict[str, ColumnKind] = {"run": "count", "position": "count", "value": "value"}
         return collection_view(title, columns, cells, sum(map(len, self.values)))
 
@@ -132,9 +132,9 @@ class Training:
         relevant, totals = np.zeros(table.size, dtype=np.bool_), np.zeros(len(table.queries), dtype=np.int64)
         for at, (query, start, end) in enumerate(zip(table.queries, table.offsets[:-1], table.offsets[1:], strict=True)):
             if query in qrels:
-                found = {doc for doc, grade in qrels[query].items() if grade >= rel}
-                totals[at] = len(found)
-                relevant[start:end] = [doc in found for doc in table.docs[start:end]]
+                relevant_docs = {doc for doc, grade in qrels[query].items() if grade >= rel}
+                totals[at] = len(relevant_docs)
+                relevant[start:end] = [doc in relevant_docs for doc in table.docs[start:end]]
         return cls(table, np.array([at for at, query in enumerate(table.queries) if query in qrels], np.int64), relevant, totals)
 
     def restricted_to(self, chosen: IntArray) -> Training:
@@ -238,28 +238,28 @@ def method_named(name: str) -> FusionMethod:
 
 def own_name(name: str) -> str:
     """The name of a method, from one that it has in another tool; other names are unchanged."""
-    return next((one.name for one in METHODS.registered().values() if name in one.aliases), name)
+    return next((method.name for method in METHODS.registered().values() if name in method.aliases), name)
 
 
 def users_of(setting: str) -> list[str]:
     """The methods that use a setting."""
-    return [one.name for one in METHODS.registered().values() if setting in (*one.uses, *one.fit_uses)]
+    return [method.name for method in METHODS.registered().values() if setting in (*method.uses, *method.fit_uses)]
 
 
 def methods_with(setting: str) -> str:
     """The methods that use a setting, for an error message."""
-    found = users_of(setting)
-    return found[0] if len(found) == 1 else f"one of {', '.join(found)}"
+    users = users_of(setting)
+    return users[0] if len(users) == 1 else f"one of {', '.join(users)}"
 
 
 def fused_scores(
     table: CandidateTable, method: FusionMethod, settings: FusionSettings, weights: FloatArray | tuple[float, ...] | None = None
 ) -> FloatArray:
     """The fused score of each candidate of all queries; `weights` has one for each run, 1 by default."""
-    each = np.ones(table.runs) if weights is None else np.asarray(weights, dtype=np.float64)
-    if len(each) != table.runs:
-        raise UsageError(f"{len(each)} weights for {table.runs} runs", fix="pass one weight for each run")
+    run_weights = np.ones(table.runs) if weights is None else np.asarray(weights, dtype=np.float64)
+    if len(run_weights) != table.runs:
+        raise UsageError(f"{len(run_weights)} weights for {table.runs} runs", fix="pass one weight for each run")
     # An overflow is an error of the caller, who knows the runs.
     with np.errstate(over="ignore", invalid="ignore"):
-        contributions = Contributions(table, method.points(table, settings), each, settings)
+        contributions = Contributions(table, method.points(table, settings), run_weights, settings)
         return contributions.total() if method.combine is None else method.combine(contributions)

@@ -33,12 +33,12 @@ class ScoreLists:
     candidates: IntArray
 
     @classmethod
-    def one(cls, values: FloatArray) -> ScoreLists:
+    def of_ranking(cls, values: FloatArray) -> ScoreLists:
         """The scores of one ranking."""
         length = np.full(1, len(values), dtype=np.int64)
         return cls(values, length, length)
 
-    def each(self, per_list: NDArray[_Item]) -> NDArray[_Item]:
+    def repeated(self, per_list: NDArray[_Item]) -> NDArray[_Item]:
         """A value for each score, from one for each ranking."""
         return repeat_each(per_list, self.lengths)
 
@@ -72,7 +72,7 @@ class ScoreLists:
     def ranks(self) -> IntArray:
         """The rank of each score in its ranking, from 1; equal scores keep their order."""
         positions = np.arange(1, len(self.values) + 1)
-        starts = self.each(self._bounds[:-1])
+        starts = self.repeated(self._bounds[:-1])
         if is_sorted(self.values, self._bounds, np.less_equal):
             return positions - starts
         ranks = np.empty(len(self.values), dtype=np.int64)
@@ -86,7 +86,7 @@ class ScoreLists:
     def scaled(self) -> ScoreLists:
         """The scores times a power of two, with the largest magnitude of each ranking between a quarter and a half."""
         _, exponents = np.frexp(np.maximum(np.abs(self.highest()), np.abs(self.lowest())))
-        return self.changed(np.ldexp(self.values, self.each(-exponents - 1)))
+        return self.changed(np.ldexp(self.values, self.repeated(-exponents - 1)))
 
 
 def is_sorted(values: FloatArray, bounds: IntArray, follows: np.ufunc = np.less) -> bool:
@@ -136,8 +136,8 @@ def min_max(scores: ScoreLists) -> FloatArray:
     lowest = scaled.lowest()
     width = scaled.highest() - lowest
     constant = width == 0
-    shares: FloatArray = (scaled.values - scores.each(lowest)) / scores.each(np.where(constant, 1.0, width))
-    return np.where(scores.each(constant), 1.0, shares)
+    shares: FloatArray = (scaled.values - scores.repeated(lowest)) / scores.repeated(np.where(constant, 1.0, width))
+    return np.where(scores.repeated(constant), 1.0, shares)
 
 
 @normalisation("max", "highest 1; divided by the largest magnitude where no score is above 0", formula="s / max")
@@ -146,7 +146,7 @@ def by_maximum(scores: ScoreLists) -> FloatArray:
     highest = scores.highest()
     divisor = np.where(highest > 0, highest, -scores.lowest())
     with np.errstate(over="ignore"):
-        shares: FloatArray = scores.values / scores.each(np.where(divisor == 0, 1.0, divisor))
+        shares: FloatArray = scores.values / scores.repeated(np.where(divisor == 0, 1.0, divisor))
         return shares
 
 
@@ -154,11 +154,11 @@ def by_maximum(scores: ScoreLists) -> FloatArray:
 def by_sum(scores: ScoreLists) -> FloatArray:
     """Scores minus the lowest, divided by their sum; 1 / n where all are equal."""
     scaled = scores.scaled()
-    shifted = scaled.changed(scaled.values - scores.each(scaled.lowest()))
+    shifted = scaled.changed(scaled.values - scores.repeated(scaled.lowest()))
     totals = shifted.totals()
     constant = totals == 0
-    share = scores.each(1.0 / np.maximum(scores.lengths, 1))
-    return np.where(scores.each(constant), share, shifted.values / scores.each(np.where(constant, 1.0, totals)))
+    share = scores.repeated(1.0 / np.maximum(scores.lengths, 1))
+    return np.where(scores.repeated(constant), share, shifted.values / scores.repeated(np.where(constant, 1.0, totals)))
 
 
 @normalisation(
@@ -170,9 +170,9 @@ def z_score(scores: ScoreLists) -> FloatArray:
     """The distance from the mean in population standard deviations; 0 where all are equal."""
     scaled = scores.scaled()
     constant = scaled.highest() == scaled.lowest()
-    centred = scaled.changed(scaled.values - scores.each(scaled.means())).scaled()
+    centred = scaled.changed(scaled.values - scores.repeated(scaled.means())).scaled()
     deviation = np.sqrt(scores.changed(centred.values * centred.values).means())
-    return np.where(scores.each(constant), 0.0, centred.values / scores.each(np.where(constant, 1.0, deviation)))
+    return np.where(scores.repeated(constant), 0.0, centred.values / scores.repeated(np.where(constant, 1.0, deviation)))
 
 
 @normalisation(
@@ -183,14 +183,14 @@ def z_score(scores: ScoreLists) -> FloatArray:
 def by_distribution(scores: ScoreLists) -> FloatArray:
     """The distribution-based normalisation of Qdrant; 1/2 where all are equal."""
     sample = np.sqrt(np.maximum(scores.lengths - 1, 0) / np.maximum(scores.lengths, 1))
-    values: FloatArray = 0.5 + z_score(scores) * scores.each(sample) / 6
+    values: FloatArray = 0.5 + z_score(scores) * scores.repeated(sample) / 6
     return values
 
 
 @normalisation("rank", "1 at rank 1, falling by 1 / n a rank", formula="1 - (rank - 1) / n, n = length of the ranking")
 def by_rank(scores: ScoreLists) -> FloatArray:
     """1 at rank 1, falling by 1 / n a rank."""
-    values: FloatArray = 1.0 - (scores.ranks() - 1) / scores.each(scores.lengths)
+    values: FloatArray = 1.0 - (scores.ranks() - 1) / scores.repeated(scores.lengths)
     return values
 
 
@@ -208,7 +208,7 @@ def _missing_borda(lengths: IntArray, candidates: IntArray) -> FloatArray:
 )
 def by_borda(scores: ScoreLists) -> FloatArray:
     """1 at rank 1, falling by 1 / c a rank, where c is the number of candidates."""
-    values: FloatArray = 1.0 - (scores.ranks() - 1) / scores.each(scores.candidates)
+    values: FloatArray = 1.0 - (scores.ranks() - 1) / scores.repeated(scores.candidates)
     return values
 
 

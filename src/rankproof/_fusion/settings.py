@@ -49,7 +49,7 @@ def check_order(method: FusionMethod, order: Order, *, lower_is_better: bool) ->
     if order not in get_args(Order):
         raise UsageError(f"no order is called {for_message(str(order))}", fix=f"choose one of {', '.join(get_args(Order))}")
     if order == "rank" and not method.by_rank:
-        by_rank = ", ".join(one.name for one in METHODS.registered().values() if one.by_rank)
+        by_rank = ", ".join(other.name for other in METHODS.registered().values() if other.by_rank)
         raise UsageError(f"{method.name} uses scores, and cannot order by rank", fix=f"order by score, or use one of {by_rank}")
     if order == "rank" and lower_is_better:
         raise UsageError("lower_is_better has no effect when ordering by rank", fix="leave it out, or order by score")
@@ -63,26 +63,26 @@ def checked_weights(method: FusionMethod, runs: int, weights: Sequence[float] | 
         raise UsageError(f"{method.name} has no weights", fix=f"leave them out, or use {methods_with('weights')}")
     if not isinstance(weights, Iterable):
         raise UsageError(f"the weights are {type_phrase(weights)}", fix="pass a list of numbers, one for each run")
-    each = list(weights)
-    if len(each) != runs:
-        what = f"{pluralise(len(each), 'weight')} for {pluralise(runs, 'run')}"
+    numbers = list(weights)
+    if len(numbers) != runs:
+        what = f"{pluralise(len(numbers), 'weight')} for {pluralise(runs, 'run')}"
         raise UsageError(what, fix="pass one weight for each run")
-    if not all(_is_number(weight) and weight >= 0 for weight in each) or not any(each):
+    if not all(_is_number(weight) and weight >= 0 for weight in numbers) or not any(numbers):
         raise UsageError("a weight is negative or not finite, or all are 0", fix="pass finite numbers of at least 0, not all 0")
-    return tuple(float(weight) for weight in each)
+    return tuple(float(weight) for weight in numbers)
 
 
-def checked_settings(method: FusionMethod, given: Mapping[str, Any], runs: int, *, is_fit: bool = False) -> FusionSettings:
+def checked_settings(method: FusionMethod, settings: Mapping[str, Any], runs: int, *, is_fit: bool = False) -> FusionSettings:
     """The settings of the method, checked; those that it does not use keep their defaults."""
     known = [field.name for field in fields(FusionSettings)]
-    if unknown := [name for name in given if name not in known]:
+    if unknown := [name for name in settings if name not in known]:
         raise UsageError(f"fusion has no setting {for_message(unknown[0])}", fix=f"choose among {', '.join(known)}")
     names = method.fit_uses if is_fit else method.uses
-    checked = {name: _checked(name, value) for name, value in given.items() if name in PARAMETERS}
+    checked = {name: _checked(name, value) for name, value in settings.items() if name in PARAMETERS}
     used: dict[str, Any] = {name: checked[name] for name in names if name in checked}
     if method.fit is not None and not is_fit:
-        used["fitted"] = _checked_fitted(method, given.get("fitted"), runs)
-    elif given.get("fitted") is not None:
+        used["fitted"] = _checked_fitted(method, settings.get("fitted"), runs)
+    elif settings.get("fitted") is not None:
         raise UsageError(f"{method.name} is not trained", fix="leave out what was fitted, or choose the method that was fitted")
     return FusionSettings(**used)
 
@@ -129,13 +129,15 @@ def _checked_fitted(method: FusionMethod, fitted: Any, runs: int) -> Fitted:
             raise UsageError(f"fitted is of {fitted.method}, and the method is {method.name}", fix=f"use {fitted.method}")
         fitted = fitted.values
     try:
-        each = tuple(tuple(float(value) for value in one) for one in fitted)
+        numbers = tuple(tuple(float(value) for value in run_numbers) for run_numbers in fitted)
     except (TypeError, ValueError):
         raise UsageError(f"fitted is {type_phrase(fitted)}", fix="pass what fit_fusion returned") from None
-    if len(each) != runs:
-        raise UsageError(f"fitted on {pluralise(len(each), 'run')}, and there are {runs}", fix="fit and fuse the same systems")
-    if method.learned is not None and any(len(one) != method.learned for one in each):
+    if len(numbers) != runs:
+        raise UsageError(f"fitted on {pluralise(len(numbers), 'run')}, and there are {runs}", fix="fit and fuse the same systems")
+    if method.learned is not None and any(len(run_numbers) != method.learned for run_numbers in numbers):
         raise UsageError(f"{method.name} learns {method.learned} numbers of each run", fix="pass what fit_fusion returned")
-    if not all(math.isfinite(value) for one in each for value in one) or (method.fit_uses and not all(each)):
+    if not all(math.isfinite(value) for run_numbers in numbers for value in run_numbers) or (
+        method.fit_uses and not all(numbers)
+    ):
         raise UsageError("fitted holds no number, or one that is not finite", fix="pass what fit_fusion returned")
-    return each
+    return numbers

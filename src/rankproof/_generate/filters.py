@@ -83,9 +83,10 @@ class TermStatistics:
 def reject_reason(
     draft: QueryDraft, source: SourceDocument, documents: Sequence[Document], term_statistics: TermStatistics
 ) -> RejectReason | None:
-    """Why the query is rejected on its own, None where it passes."""
+    """Why the query is rejected on its own, None if it passes."""
     words = split_words(draft.text)
     texts = [split_words(term_statistics.texts[doc]) for doc in source.docs]
+    # Lambdas, so that costly checks run only if the cheap ones before them pass.
     checks: Mapping[RejectReason, Callable[[], bool]] = {
         "empty": lambda: not any(char.isalpha() for char in draft.text),
         "short": lambda: len(words) < MIN_QUERY_WORDS,
@@ -136,6 +137,7 @@ class DuplicateFilter:
         words = frozenset(terms)
         if words in self._known:
             return "duplicate"
+        # Only queries that share a word can be similar; the index avoids comparing each query with all others.
         shared = Counter(at for term in words for at in self._with[term])
         similarities = (count / len(words | self._sets[at]) for at, count in shared.items())
         return "near-duplicate" if any(share >= DUPLICATE_SIMILARITY for share in similarities) else None

@@ -65,7 +65,7 @@ class DocumentSampler:
                 yield SourceDocument(category, (doc, other))
 
     def _nearest(self, doc: str) -> str | None:
-        """The document that BM25 finds for the top terms of this one; None where no other shares a term."""
+        """The document that BM25 finds for the top terms of this one; None if no other shares a term."""
         terms = " ".join(self._term_statistics.top_terms(self._term_statistics.texts[doc], _QUERY_TERMS))
         ranking, _ = self._index.search(Query(doc, terms), (), QueryTimer())
         return next((other for other in ranking if other != doc and other in self._fit), None)
@@ -82,7 +82,7 @@ def split_count(count: int, categories: Sequence[str]) -> dict[str, int]:
 
 
 def check_categories(categories: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """The categories with aliases resolved; an unknown or repeated category is refused."""
+    """The categories with aliases resolved; an unknown or repeated category is rejected."""
     names = tuple(ALIASES.get(category, category) for category in categories)
     for category in names:
         if category not in known:

@@ -66,7 +66,7 @@ class QueryDraft:
 
 @dataclass(frozen=True, slots=True)
 class RejectedQuery:
-    """A rejected draft; the text is empty where there was no draft."""
+    """A rejected draft; the text is empty if there was no draft."""
 
     source: SourceDocument
     reason: RejectReason

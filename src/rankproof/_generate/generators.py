@@ -157,7 +157,7 @@ def _misspell(word: str, random: Random) -> str:
 
 
 GenerationOutcome = QueryDraft | FailedDocument | None
-"""A query, a failure, or None where the document gives no query of the category."""
+"""A query, a failure, or None if the document gives no query of the category."""
 
 
 class QueryGenerator(Protocol):
@@ -214,6 +214,7 @@ class RuleGenerator:
 
     def _outcome(self, source: SourceDocument) -> GenerationOutcome:
         (doc,) = source.docs
+        # Seeded by document, so that a query does not change if other documents or categories are added.
         random = Random(f"{self.seed}\0{source.category}\0{doc}")
         return RULES[source.category](RuleInput(self.corpus[doc], self.term_statistics.texts[doc], self.term_statistics, random))
 
@@ -273,6 +274,7 @@ _CALLS_PER_UPDATE = 4
 class LLMGenerator:
     """Requests each query on its own; an invalid reply is requested again, a document without a valid reply fails."""
 
+    # Each round costs calls, so that rejected queries are not replaced without end.
     max_rounds: int | None = 3
 
     def __init__(

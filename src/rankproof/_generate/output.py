@@ -97,7 +97,7 @@ def _found_share(counts: Mapping[str, int] | None) -> float | None:
 
 
 def check_new_folder(folder: str) -> None:
-    """Refuses a folder that exists."""
+    """Rejects a folder that exists."""
     if not folder:
         raise UsageError("no output folder", fix="name one with -o")
     if "\0" in folder:
@@ -112,6 +112,7 @@ def write_generated(generated: GeneratedQueries, report: Mapping[str, Any], fold
     above = os.path.dirname(os.path.abspath(folder))
     try:
         os.makedirs(above, exist_ok=True)
+        # Renamed as a whole, so that an interrupted command leaves no half-written dataset.
         with temporary_folder(above) as temporary:
             beside = temporary.path
             write_blocks(os.path.join(beside, "queries.jsonl"), _query_lines(generated))

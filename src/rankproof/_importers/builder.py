@@ -42,6 +42,7 @@ class ImportedDocuments:
 
     def __init__(self, storage: CorpusStorage) -> None:
         self._writer = CorpusWriter(storage, ())
+        # An import that fails between two rows must not leave temporary files.
         weakref.finalize(self, self._writer.discard)
         self._full: list[Partition] = []
         self._use_index(np.empty((0, 2), dtype=np.uint64))

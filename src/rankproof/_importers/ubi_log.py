@@ -95,6 +95,7 @@ class LoggedQuery:
 
     def shown(self) -> ShownList:
         """The documents by rank."""
+        # Impressions may come in any order; ranks, not rows, say what was above what.
         ordered = sorted(self.docs, key=self.docs.__getitem__)
         return ShownList(self.key, tuple(ordered), tuple(self.docs[doc] for doc in ordered), self.clicks)
 
@@ -229,6 +230,7 @@ class UbiLog:
 
     def _check_position(self, record: UbiRecord, rank: int) -> None:
         position = record.position()
+        # Logs count positions from 0 or from 1.
         self.moved += position is not None and rank - position not in (0, 1)
 
     def _is_bot(self, record: UbiRecord) -> bool:

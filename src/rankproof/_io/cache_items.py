@@ -171,7 +171,7 @@ def _lock_cache(home: Path) -> _CacheLock | None:
     except OSError:
         return None
     if not lock_shared(handle, _LOCK_WAIT_SECONDS):
-        from rankproof._io.journal import OTHER_CACHE_FIX
+        from rankproof._io.array_files import OTHER_CACHE_FIX
 
         os.close(handle)
         what = f"{home / _LOCK_FILE}: another process has locked the cache for {_LOCK_WAIT_SECONDS:g} s"

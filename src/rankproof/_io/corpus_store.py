@@ -29,9 +29,8 @@ from rankproof._data.corpus import (
     corpus_of_partitions,
 )
 from rankproof._data.partition_builder import PARTITION_BYTES, DocumentChunk, IdCheck, InputFile, PartitionBuilder, rows_by_id
-from rankproof._io.array_file import ArrayBlocks, open_arrays, write_arrays
+from rankproof._io.array_files import ArrayBlocks, cache_io_error, open_arrays, write_arrays
 from rankproof._io.cache_items import CacheHold, mark_used
-from rankproof._io.journal import cache_io_error
 from rankproof._io.open import Progress
 from rankproof._io.paths import cache_home
 from rankproof._io.temporary import TemporaryPath, temporary_folder, working_folder

@@ -59,8 +59,10 @@ def _replace(target: str, content: Iterable[bytes | memoryview], old: int | None
             for block in content:
                 file.write(block)
             file.flush()
+            # Without it, the rename may reach the disk before the content, and a power failure leaves an empty file.
             os.fsync(file.fileno())
         if old is not None:
+            # The new file keeps the permissions that the user gave the old one.
             os.chmod(temporary.path, stat.S_IMODE(old))
         if os.name == "nt":
             # Windows renames no open file.
@@ -350,6 +352,7 @@ def write_folder_atomically(target: Path, files: Mapping[str, bytes], last_file:
     try:
         target.mkdir(parents=True, exist_ok=True)
         _empty(target)
+        # A folder without its last file is unfinished: readers reject it, and the next write may replace it.
         for name in sorted(files, key=lambda name: name == last_file):
             write_blocks(str(target / name), [files[name]])
         sync_folder(str(target.parent))

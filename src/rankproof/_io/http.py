@@ -204,6 +204,7 @@ class Connection:
         with extra("http"):
             import httpx
 
+        # The timeout of the library is for each block: a server that sends one byte at a time would never end.
         deadline = time.monotonic() + 2 * self._timeout
         try:
             with self._client.stream(method, url, content=body) as response:
@@ -232,6 +233,7 @@ class Connection:
         """The body, unpacked; it is never longer than the limit, whatever it was packed from."""
         coding, received, content = response.headers.get("content-encoding", "identity").strip().lower(), 0, bytearray()
         unpack = _unpacker(coding)
+        # Unpacked here and not by the library, so that a small body cannot grow beyond the limit in memory.
         for block in response.iter_raw():
             received += len(block)
             content += unpack.decompress(block, self._max_bytes + 1 - len(content)) if unpack else block
@@ -278,6 +280,7 @@ def _not_connected(error: httpx.ConnectError) -> ConnectionLostError:
 
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
+        # httpx and httpcore wrap the error; the innermost one has the code of OpenSSL.
         cause = cause.__cause__ or cause.__context__
     if cause is None:
         return ConnectionLostError(f"{type(error).__name__}: {error}", arrived=False)

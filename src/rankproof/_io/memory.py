@@ -18,6 +18,7 @@ if sys.platform != "win32":
 
 _PROC: Final = "/proc"
 _CGROUPS: Final = "/sys/fs/cgroup"
+# Small files skip the look at free memory, which reads several files of the system.
 _FIRST_LOOK: Final = 1 << 23
 _LOOKS: Final = 64
 _HELD_PER_FREE: Final = 3

@@ -89,6 +89,7 @@ def _unescaped_once(text: str, offsets: list[int]) -> tuple[str, list[int]]:
 
 def _base64_forms(key: bytes) -> Iterator[str]:
     """The part of the key's base64 that does not depend on the text around it, for each place of its first byte in a group."""
+    # Base64 takes three bytes at a time, so that a key looks different at each of three places in a text.
     for before in range(3):
         for encode in (b64encode, urlsafe_b64encode):
             whole = encode(b"\0" * before + key).decode().rstrip("=")
@@ -162,6 +163,7 @@ class Secret:
 
     @cached_property
     def _long_keys(self) -> tuple[str, ...]:
+        # The longest first, so that a key that contains another one is masked as a whole.
         return tuple(sorted({key for key in (*self._keys, *self._others) if len(key) >= self._min_length}, key=len, reverse=True))
 
     @cached_property

@@ -145,6 +145,7 @@ class ReplayBuffer:
         if not block:
             self._ended = True
             return False
+        # A pipe cannot be rewound, and detection of the format reads its start before the reader does.
         self._kept.append(block)
         self._size += len(block)
         self._memory.add(len(block))
@@ -161,6 +162,7 @@ class LineCount:
 
     def add(self, block: bytes) -> None:
         returns = block.count(b"\r") if b"\r" in block else 0
+        # Most blocks have no CR, and are counted once.
         self.ended += block.count(b"\n") + (returns - block.count(b"\r\n") if returns else 0)
         if self._after_cr and block.startswith(b"\n"):
             self.ended -= 1
@@ -203,6 +205,7 @@ def _gzip_members(stream: ByteStream, name: str, lines: LineCount) -> Iterator[b
         data += block
         while data:
             if member is None:
+                # Tapes and some archivers pad the end of a gzip file with zeros, which gzip ignores too.
                 data = data.lstrip(b"\0") if ended else data
                 if len(data) < len(_GZIP_MAGIC):
                     break
@@ -365,6 +368,7 @@ def _decode_error(
 ) -> InputError:
     line = None
     if isinstance(error, UnicodeDecodeError):
+        # Decodes the block again up to the wrong byte, to count the lines before it.
         decoder.setstate((b"", state))
         lines.add(decoder.decode(error.object[: error.start]).encode(errors="replace"))
         line = lines.ended + 1

@@ -1,12 +1,14 @@
-"""JSON that is parsed strictly, with lines in errors, and objects with typed access."""
+"""JSON that is parsed strictly, with lines in errors, and objects as dataclasses, which are the schema of every JSON file."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import unreadable_file_error
@@ -22,6 +24,7 @@ _NEXT = re.compile(r"[^ \t\r\n,]")
 _MAX_DIGITS = 4300
 _LONG_TEXT = 1 << 20
 
+T = TypeVar("T")
 JsonPath = tuple[str | int, ...]
 
 
@@ -108,6 +111,7 @@ def item_lines(text: str, *, source: str) -> Iterator[int]:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
+    # The standard parser keeps the last of repeated keys silently: a judgement would be lost without a word.
     if len(members) < len(pairs):
         raise _RepeatError
     return members
@@ -162,98 +166,131 @@ def _line_and_column(text: str, at: int) -> tuple[int, int]:
 
 
 _DAMAGED_FIX = "the file is corrupt or was edited: run the experiment again"
+_SCALARS: Mapping[Any, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_ABSENT = object()
+_Fail = Callable[[str], InputError]
 
 
 class JsonObject:
-    """An object of a JSON document, with its path in the document and the fix for a value that cannot be read."""
+    """An object of a JSON file, with its line and the fix for a value that cannot be read."""
 
-    def __init__(
-        self, plain: Any, source: str, *, place: str = "", line: int | None = None, damaged_fix: str = _DAMAGED_FIX
-    ) -> None:
-        self._source, self._line, self._damaged_fix = source, line, damaged_fix
-        self.place = place
+    def __init__(self, plain: Any, source: str, *, line: int | None = None, damaged_fix: str = _DAMAGED_FIX) -> None:
+        self.source, self._line, self._damaged_fix = source, line, damaged_fix
         if not isinstance(plain, dict):
-            raise self.error(f"{place or 'the document'} is not an object")
+            raise self.error("the document is not an object")
         self.plain: dict[str, Any] = plain
 
     def error(self, what: str, fix: str | None = None) -> InputError:
         """An error in this file."""
-        return InputError(what, fix=fix or self._damaged_fix, source=self._source, line=self._line)
+        return InputError(what, fix=fix or self._damaged_fix, source=self.source, line=self._line)
 
-    def text(self, key: str) -> str:
-        """Text."""
-        value = self._of(key, str, "text")
-        return str(value)
+    def read(self, kind: type[T]) -> T:
+        """The object as a dataclass; an error names the path of the first key that is missing or has a wrong value.
 
-    def text_or_none(self, key: str) -> str | None:
-        """Text or null."""
-        return None if self.plain.get(key) is None else self.text(key)
+        The fields are the keys, and their types are what each key may hold: a scalar, a Literal, a dataclass, a tuple or list of
+        one type, a mapping of texts to one type, a union. A field with a default may be missing. Other keys are ignored.
+        """
+        record: T = _read(kind, self.plain, "", self.error)
+        return record
 
-    def count(self, key: str) -> int:
-        """A whole number."""
-        return int(self._of(key, int, "a whole number"))
+    def member(self, key: str, kind: type[T]) -> T:
+        """The value under one key, of a type that a field may have."""
+        if key not in self.plain:
+            raise self.error(f"{for_message(key)} is missing")
+        value: T = _read(kind, self.plain[key], key, self.error)
+        return value
 
-    def number(self, key: str) -> float:
-        """A number."""
-        return self._float(key, self._of(key, int | float, "a number"))
 
-    def flag(self, key: str) -> bool:
-        """True or false."""
-        if not isinstance(self.plain.get(key), bool):
-            raise self._wrong(key, "true or false")
-        return bool(self.plain[key])
+def fits(kind: Any, value: Any) -> bool:
+    """Whether a value of JSON or TOML has a type that the field of a record may have."""
+    try:
+        _read(kind, value, "", lambda what: InputError(what, fix=""))
+    except InputError:
+        return False
+    return True
 
-    def choice(self, key: str, known: Collection[str]) -> str:
-        """One of the known texts."""
-        if self.text(key) not in known:
-            raise self._wrong(key, f"one of {', '.join(known)}")
-        return self.text(key)
 
-    def inside(self, key: str) -> JsonObject:
-        """The object under the key."""
-        self._of(key, dict, "an object")
-        return self._part(self.plain[key], self._path(key))
+def plain_record(value: Any, without: frozenset[str] = frozenset()) -> Any:
+    """The dataclass as a JSON value, without the fields of these names and without those that are None by default."""
+    if is_dataclass(value):
+        named = {field: getattr(value, field.name) for field in fields(value) if field.name not in without}
+        kept = {field.name: member for field, member in named.items() if member is not None or field.default is not None}
+        return {name: plain_record(member, without) for name, member in kept.items()}
+    if isinstance(value, tuple):
+        return [plain_record(item, without) for item in value]
+    if isinstance(value, Mapping) and any(map(is_dataclass, value.values())):
+        return {key: plain_record(item, without) for key, item in value.items()}
+    return value
 
-    def each(self, key: str) -> Iterator[JsonObject]:
-        """The objects of the array under the key."""
-        for at, item in enumerate(self._of(key, list, "an array")):
-            yield self._part(item, f"{self._path(key)}[{at}]")
 
-    def texts(self, key: str) -> list[str]:
-        """The texts of the array under the key."""
-        items = self._of(key, list, "an array")
-        if not all(isinstance(item, str) for item in items):
-            raise self._wrong(key, "an array of strings")
-        return list(items)
+def _read(kind: Any, value: Any, path: str, fail: _Fail) -> Any:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return value
+    if origin in (Union, UnionType):
+        return None if value is None and NoneType in arguments else _read(_type_of(value, arguments), value, path, fail)
+    if origin is Literal:
+        return _checked(value, path, fail, f"one of {', '.join(arguments)}", value in arguments)
+    if origin is tuple or origin is list:
+        items = _checked(value, path, fail, "an array", isinstance(value, list))
+        return origin(_read_items(arguments[0], items, (f"{path}[{at}]" for at in range(len(items))), fail))
+    if origin is not None:
+        plain = _checked(value, path, fail, "an object", isinstance(value, dict))
+        return dict(zip(plain, _read_items(arguments[1], plain.values(), (_join(path, key) for key in plain), fail), strict=True))
+    if is_dataclass(kind):
+        return _read_object(kind, _checked(value, path, fail, "an object", isinstance(value, dict)), path, fail)
+    return _read_scalar(kind, value, path, fail)
 
-    def numbers(self, key: str) -> list[float]:
-        """The numbers of the array under the key."""
-        items = self._of(key, list, "an array")
-        if not all(isinstance(item, int | float) and not isinstance(item, bool) for item in items):
-            raise self._wrong(key, "an array of numbers")
-        return [self._float(key, item) for item in items]
 
-    def _float(self, key: str, value: float) -> float:
+def _type_of(value: Any, allowed: tuple[Any, ...]) -> Any:
+    """The type of several that a value is read as: the first that it has, else the first."""
+    first, *others = (member for member in allowed if member is not NoneType)
+    return next((member for member in (first, *others) if fits(member, value)), first) if others else first
+
+
+def _read_items(kind: Any, items: Any, paths: Any, fail: _Fail) -> Any:
+    """The items, at once where every one is a scalar of that type, or null where that is allowed: rankings have many."""
+    allowed = set(get_args(kind)) if NoneType in get_args(kind) else {kind}
+    if allowed <= {*_SCALARS, NoneType} and all(type(item) in allowed for item in items):
+        return items
+    return [_read(kind, item, path, fail) for item, path in zip(items, paths, strict=True)]
+
+
+def _read_object(kind: Any, value: Mapping[str, Any], path: str, fail: _Fail) -> Any:
+    arguments = {}
+    for field, hint in _fields_with_types(kind):
+        plain = value.get(field.name, _ABSENT)
+        if plain is not _ABSENT:
+            arguments[field.name] = _read(hint, plain, _join(path, field.name), fail)
+        elif field.default is MISSING and field.default_factory is MISSING:
+            raise fail(f"{for_message(_join(path, field.name))} is missing")
+    return kind(**arguments)
+
+
+def _read_scalar(kind: Any, value: Any, path: str, fail: _Fail) -> Any:
+    # JavaScript and other programs write 1 for 1.0.
+    if kind is float and type(value) is int:
         try:
             return float(value)
         except OverflowError:
-            raise self._wrong(key, "a 64-bit float") from None
+            raise fail(f"{for_message(path)} is not a 64-bit float") from None
+    return _checked(value, path, fail, _SCALARS[kind], type(value) is kind)
 
-    def _of(self, key: str, kind: Any, words: str) -> Any:
-        value = self.plain.get(key)
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise self._wrong(key, words)
-        return value
 
-    def _wrong(self, key: str, words: str) -> InputError:
-        what = "missing" if key not in self.plain else f"not {words}"
-        return self.error(f"{for_message(self._path(key))} is {what}")
+def _checked(value: Any, path: str, fail: _Fail, words: str, fits: Any) -> Any:
+    if not fits:
+        raise fail(f"{for_message(path)} is not {words}")
+    return value
 
-    def _part(self, plain: Any, place: str) -> JsonObject:
-        return JsonObject(plain, self._source, place=place, line=self._line, damaged_fix=self._damaged_fix)
 
-    def _path(self, key: str) -> str:
-        return f"{self.place}.{key}" if self.place else key
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+@cache
+def _fields_with_types(kind: Any) -> tuple[tuple[Field[Any], Any], ...]:
+    hints = get_type_hints(kind)
+    return tuple((field, hints[field.name]) for field in fields(kind))
 
 
 def read_json(path: Path) -> Any:

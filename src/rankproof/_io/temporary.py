@@ -154,6 +154,7 @@ def _locked(folder: str, create: Callable[[str], int | None]) -> TemporaryPath:
             handle = create(path)
         except FileExistsError:
             continue
+        # Between the creation and the lock, another process may take the path for abandoned and remove it.
         if handle is None:
             continue
         if os.name == "nt" or (try_lock(handle) and is_same_file(path, handle)):

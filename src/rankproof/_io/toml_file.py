@@ -29,6 +29,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
     return _Scanner(text.replace("\r\n", "\n")).lines
 
 
+# tomllib gives values without places, and a parser that keeps them would be one more package for the lines in messages.
 class _Scanner:
     """Scans a valid text once and records the first line of each path."""
 
@@ -169,6 +170,7 @@ class TomlFile:
 
     def error(self, path: KeyPath, what: str, fix: str) -> InputError:
         """An error at the line of that path, or of the nearest table above it."""
+        # A missing key has no line of its own: the table that lacks it has.
         while path and path not in self.lines:
             path = path[:-1]
         return InputError(what, fix=fix, source=self.source, line=self.lines.get(path))
@@ -194,6 +196,7 @@ def read_toml(path: str | os.PathLike[str]) -> TomlFile:
 
 def toml_values(text: str, source: str) -> dict[str, Any]:
     """The values of the text; a key of too many parts, for which the parser would take minutes, is an error."""
+    # The parser walks every prefix of a dotted key.
     line = _deep_key_line(text)
     if line is not None:
         raise _depth_error(source, line)

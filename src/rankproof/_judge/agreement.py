@@ -31,7 +31,7 @@ FEW_PAIRS = 10
 
 @dataclass(frozen=True, slots=True)
 class RatedPair:
-    """A pair with its human grade and the judge's grade, None where the judge failed."""
+    """A pair with its human grade and the judge's grade, None if the judge failed."""
 
     pair: QueryDocPair
     human: int
@@ -68,7 +68,7 @@ def confusion_counts(rated: Sequence[RatedPair], human: Sequence[int], judge: Se
 class Thresholds:
     """The lowest grades that count as relevant, human and of the judge.
 
-    `highest` is the highest human grade of the whole dataset, None where only the compared pairs are known.
+    `highest` is the highest human grade of the whole dataset, None if only the compared pairs are known.
     """
 
     rel: int = 1

@@ -21,9 +21,8 @@ from rankproof._formats.registry import format_of_suffix
 from rankproof._formats.write import qrels_blocks
 from rankproof._io.escape import escape_json
 from rankproof._io.files import write_blocks
-from rankproof._io.json_fields import plain_fields, read_fields
 from rankproof._io.open import open_source, read_all_bytes
-from rankproof._io.strict_json import JsonObject, parse_strict_json
+from rankproof._io.strict_json import JsonObject, parse_strict_json, plain_record
 from rankproof._judge.agreement import Thresholds, agreement_table, confusion_table, corrected_table, rated_pairs
 from rankproof._judge.judges import Judge, JudgeContext
 from rankproof._judge.pairs import PairGrade, QueryDocPair, sum_counts
@@ -111,7 +110,7 @@ class JudgeReport:
             "pairs": len(self.grades),
             "grades": dict(sorted(Counter(str(grade.grade) for grade in self.graded).items())),
             "usage": {**usage, "money": self.judge.money(usage)},
-            **plain_fields(
+            **plain_record(
                 ReportDocument(tuple(map(GradeDocument.of, self.failed)), self.runs, tuple(map(GradeDocument.of, self.graded)))
             ),
         }
@@ -123,7 +122,7 @@ def report_path(output: str) -> str:
 
 
 def load_report(judge: Judge, output: str | None) -> JudgeReport:
-    """The report of an existing file, empty where there is none; a file of another judge is refused."""
+    """The report of an existing file, empty if there is none; a file of another judge is rejected."""
     if output is None or not os.path.exists(output):
         return JudgeReport(judge, {})
     qrels = open_file(output, format=_format(output)).qrels()
@@ -134,7 +133,7 @@ def load_report(judge: Judge, output: str | None) -> JudgeReport:
         what = f"{for_message(output)} has judgements by {for_message(other)}, not by {for_message(judge.judge_label)}"
         raise UsageError(what, fix=_FIX)
     values = _read_report(report_path(output))
-    document = read_fields(ReportDocument, values)
+    document = values.read(ReportDocument)
     grades_read = [judgement.pair_grade() for judgement in (*document.judgements, *document.failed)]
     grades = {grade.pair: grade for grade in grades_read if grade.grade is None or grade.pair in pairs}
     if any(pair not in grades or grades[pair].grade != qrels[pair.query][pair.doc] for pair in pairs):
@@ -159,7 +158,7 @@ def report_qrels(report: JudgeReport, source: str = "judgements") -> Qrels:
 
 
 def check_writable(judge: Judge, pairs: Sequence[QueryDocPair], output: str) -> None:
-    """Refuses, before anything is judged, a folder that does not exist and ids that the format cannot hold."""
+    """Rejects, before anything is judged, a folder that does not exist and ids that the format cannot hold."""
     if not os.path.isdir(os.path.dirname(os.path.abspath(output))):
         raise UsageError(f"the folder of {for_message(output)} does not exist", fix="create the folder, or specify another file")
     rows = (Judgement(*pair, 0, judge_label=judge.judge_label) for pair in pairs)
@@ -183,7 +182,7 @@ def _read_report(path: str) -> JsonObject:
     values = JsonObject(plain, path, damaged_fix=_FIX)
     if values.plain.get("format") != FORMAT:
         raise values.error("not a report of a judge")
-    if (schema := values.count("schema")) != (known := format_versions.JUDGE_REPORT):
+    if (schema := values.member("schema", int)) != (known := format_versions.JUDGE_REPORT):
         again = "judge again and write to another file; cached replies cost nothing"
         fix = format_versions.other_version_fix(schema, known, again)
         raise values.error(format_versions.other_version(schema, known), fix)
@@ -209,6 +208,7 @@ _COST = (
 def grade_pairs(judge: Judge, pairs: Sequence[QueryDocPair], context: JudgeContext, progress: Progress) -> list[PairGrade]:
     """A grade for each pair, in their order; a pair without text fails without a call."""
     loaded = judge.load(context)
+    # Pairs are graded in several threads, and a progress line must not count backwards.
     lock, done = threading.Lock(), 0
 
     def grade_one(pair: QueryDocPair) -> PairGrade:

@@ -72,7 +72,7 @@ class JudgeContext:
     session: LLMSession
 
     def missing_text(self, pair: QueryDocPair) -> str:
-        """Which text of the pair is missing, "" where both are there."""
+        """Which text of the pair is missing, "" if both are there."""
         query, document = self.queries.get(pair.query), self.corpus.get(pair.doc)
         if query is None or not query.text.strip():
             return "the query has no text"
@@ -109,7 +109,7 @@ class Judge(Protocol):
         ...
 
     def money(self, counts: Mapping[str, float]) -> float | None:
-        """The cost of the tokens, None where no price is set."""
+        """The cost of the tokens, None if no price is set."""
         ...
 
 

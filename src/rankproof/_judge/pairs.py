@@ -38,6 +38,7 @@ def pool_pairs(run: Run, depth: int, read_options: ReadOptions | None = None) ->
     pairs = []
     for query, query_rows in rows.items():
         docs = [row.doc for row in query_rows]
+        # The order of an evaluation: the pool of depth k has the documents that a measure at k sees.
         order = best_first_order(docs, np.array([order_key(row, how) for row in query_rows], dtype=np.float64))
         pairs += [QueryDocPair(query, docs[at]) for at in order[:depth].tolist()]
     return pairs
@@ -59,7 +60,7 @@ def judged_pairs(grades: Grades) -> list[QueryDocPair]:
 
 
 def sample_pairs(pairs: Iterable[QueryDocPair], count: int | None, seed: int) -> list[QueryDocPair]:
-    """A random sample of `count` pairs in their original order; all pairs where there are no more."""
+    """A random sample of `count` pairs in their original order; all pairs if there are no more."""
     listed = list(pairs)
     if count is None or count >= len(listed):
         return listed
@@ -83,7 +84,7 @@ def read_pairs(source: ByteSource) -> list[QueryDocPair]:
 
 @dataclass(frozen=True, slots=True)
 class PairGrade:
-    """The grade of a pair, None where judging failed, with the judge's reason or the error.
+    """The grade of a pair, None if judging failed, with the judge's reason or the error.
 
     `counts` are the calls and tokens when the grade was first requested, `cut` says that the passage was truncated.
     """
@@ -163,7 +164,7 @@ def _nested(human: Mapping[QueryDocPair, int]) -> dict[str, dict[str, int]]:
 
 
 def results_pools(results: ExperimentResult, depth: int) -> dict[str, list[QueryDocPair]]:
-    """The top documents of every query of each system with stored rankings; rankings that are all empty are refused."""
+    """The top documents of every query of each system with stored rankings; rankings that are all empty are rejected."""
     stored = {run.name: run.stored_run for run in results.system_runs}
     pools = {name: pool_pairs(run, depth) for name, run in stored.items() if run is not None}
     if not pools:

@@ -14,8 +14,8 @@ import numpy as np
 
 from rankproof._data.arrays import Matrix
 from rankproof._data.identity import identity_key
+from rankproof._io.array_files import Block, Journal
 from rankproof._io.cache_items import CacheHold
-from rankproof._io.journal import Block, Journal
 
 
 class CacheableReply(Protocol):

@@ -52,7 +52,7 @@ KINDS = {
 def as_table(measures: Iterable[Measure], options: RenderOptions) -> str:
     """A line per measure, by family."""
     from rankproof._render.terminal import TablePrinter
-    from rankproof.measures._families import FAMILIES
+    from rankproof.measures._registry import FAMILIES
 
     printer, listed = TablePrinter(options), list(measures)
     width = max(len(short_notation(measure)) for measure in listed)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison
-from rankproof._analysis.compare.summary import summary_document
+from rankproof._analysis.compare.summary import compare_answers, summary_document
 from rankproof._analysis.overlap import overlap_table, rankings_table
 from rankproof._data.replies import MASKED_NOTE, changed_notes, failure_notes, reused_sentences
 from rankproof._data.table import Table
@@ -100,10 +100,21 @@ def render_run(results: ExperimentResult, comparison: Comparison | None, options
         _add_fitting(printer, chunks_table(results.chunks), options)
     if results.answers:
         printer.line()
-        for line in wrapped(answers_title(results.answers), options.width):
+        for line in (line for text in _answers_head(results) for line in wrapped(text, options.width)):
             printer.line(line)
         printer.summary(answers_table(results.answers))
     return printer.text()
+
+
+def _answers_head(results: ExperimentResult) -> Iterator[str]:
+    """The decision between the answering systems, and the title of their means."""
+    if results.answers is not None:
+        comparison = compare_answers(results)
+        if comparison is not None:
+            first, *others = comparison.decision.sentences
+            yield f"Answers by {comparison.primary}: {first}"
+            yield from others
+        yield answers_title(results.answers)
 
 
 def _add_head(results: ExperimentResult, printer: TablePrinter, options: RenderOptions) -> None:
@@ -261,5 +272,6 @@ def systems_markdown(results: ExperimentResult, options: RenderOptions) -> str:
         )
     )
     chunks = f"\n{CHUNKS_TITLE}\n\n{markdown_table(chunks_table(results.chunks))}" if results.chunks else ""
-    answers = f"\n{answers_title(results.answers)}\n\n{markdown_table(answers_table(results.answers))}" if results.answers else ""
+    head = "\n".join(f"{for_markdown(text)}\n" for text in _answers_head(results))
+    answers = f"\n{head}\n{markdown_table(answers_table(results.answers))}" if results.answers else ""
     return f"{markdown_table(systems_table(results))}{sentences}{chunks}{answers}"

@@ -14,8 +14,7 @@ from rankproof._analysis.changes.changed_queries import (
     reordered_queries,
 )
 from rankproof._analysis.changes.changed_settings import experiment_diff, settings_table
-from rankproof._analysis.changes.changes import Changes, change_sentences, change_table
-from rankproof._analysis.changes.joined_results import MatchedSystem
+from rankproof._analysis.changes.changes import Changes, MatchedSystem, change_sentences, change_table
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.tables import PairRecord
 from rankproof._data.qrels import highest_grade

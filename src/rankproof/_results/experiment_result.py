@@ -18,8 +18,7 @@ from rankproof._data.run import PARTS, Run
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import first_ids, pluralise, query_range
 from rankproof._data.view import View, Viewed, ViewedTables
-from rankproof._evaluation.repeats import repeat_name
-from rankproof._evaluation.result import MAX_DECIDED, Result, subset_result
+from rankproof._evaluation.result import MAX_DECIDED, Result, repeat_name, subset_result
 from rankproof._statistics.decision_rule import Looks
 from rankproof.errors import RankproofError, UsageError, for_message
 

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from rankproof._data import format_versions
@@ -29,11 +30,10 @@ from rankproof._io.files import (
     replace_folder,
     write_blocks,
 )
-from rankproof._io.json_fields import read_fields
 from rankproof._io.open import StrPath, decode_line, first_bytes, open_folder_source, path_text, read_all_bytes
 from rankproof._io.paths import file_names
 from rankproof._io.streams import open_error
-from rankproof._io.strict_json import JsonObject
+from rankproof._io.strict_json import JsonObject, plain_record
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.result_json import (
     ANSWERS_CSV_FILE,
@@ -84,9 +84,12 @@ def results_file_sha256(folder: str, name: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> None:
+def check_unchanged(folder: str, digests: Mapping[str, str], names: Iterable[str]) -> None:
     """Refuses a folder in which one of these files was changed or is missing."""
     for name in names:
+        if name not in digests:
+            what = f"{for_message(f'sha256.{name}')} is missing"
+            raise InputError(what, fix=DAMAGED_FIX, source=os.path.join(folder, RESULT_FILE))
         path = os.path.join(folder, *name.split("/"))
         try:
             digest = results_file_sha256(folder, name)
@@ -96,7 +99,7 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
             ) from None
         except OSError as error:
             raise open_error(error, path) from None
-        if digest != digests.text(name):
+        if digest != digests[name]:
             what = "the file was changed after the results were written"
             raise InputError(what, fix="restore the original file, or run the experiment again", source=path)
 
@@ -116,10 +119,10 @@ def load_results(path: StrPath) -> ExperimentResult:
     folder = path_text(path)
     recover_folder(os.path.realpath(folder))
     values = read_document(folder)
-    document = read_fields(ResultDocument, values)
-    reader, digests = DocumentReader(document, folder), values.inside("sha256")
+    document = values.read(ResultDocument)
+    reader, digests = DocumentReader(document, folder), values.member("sha256", dict[str, str])
     names = [system.name for system in document.systems]
-    present = {name for name in (QRELS_FILE, *_ANSWERS_FILES, *replies_files(names).values()) if name in digests.plain}
+    present = {name for name in (QRELS_FILE, *_ANSWERS_FILES, *replies_files(names).values()) if name in digests}
     if document.judged_ids and QRELS_FILE not in present:
         raise reader.error(f"sha256.{QRELS_FILE} is missing")
     check_unchanged(folder, digests, [*_READ_FILES, *sorted(present), *reader.run_files()])
@@ -127,7 +130,7 @@ def load_results(path: StrPath) -> ExperimentResult:
     answers = read_answers_file(folder) if ANSWERS_FILE in present else {}
     system_runs = reader.system_runs(answers, read_replies(folder, names, present))
     reader.check_systems(system_runs, result)
-    snippets = list(_read_snippets(folder))
+    snippets = _read_snippets(folder)
     stored = ExperimentResult(
         name=document.name,
         fingerprint=document.fingerprint,
@@ -136,7 +139,7 @@ def load_results(path: StrPath) -> ExperimentResult:
         system_runs=system_runs,
         qrels=read_results_qrels(folder) if QRELS_FILE in present else Qrels({}, source=folder),
         texts=read_queries(open_folder_source(folder, QUERIES_FILE)),
-        snippets={record.text("_id"): record.text("text") for record in snippets},
+        snippets={doc: snippet.text for doc, snippet in snippets.items()},
         experiment=_read_experiment(folder),
         provenance=document.provenance,
         notes=document.notes,
@@ -147,8 +150,8 @@ def load_results(path: StrPath) -> ExperimentResult:
         answers=reader.answer_values(system_runs, read_claims_file(folder, present)),
         contexts=read_contexts_file(folder, present),
         judged_documents=document.answers.judged_documents if document.answers else {},
-        titles=_snippet_titles(snippets),
-        urls=_snippet_urls(snippets),
+        titles={doc: max(0, snippet.title) for doc, snippet in snippets.items() if snippet.title is not None},
+        urls={doc: snippet.url for doc, snippet in snippets.items() if snippet.url is not None},
         labels=label_files(folder),
     )
     return checked_results(stored, values.plain, reader.error)
@@ -165,7 +168,7 @@ def read_document(folder: str) -> JsonObject:
     values = JsonObject(plain, path, damaged_fix=DAMAGED_FIX)
     if values.plain.get("format") != RESULTS_FORMAT:
         raise values.error("not a result of rankproof", "specify a folder that `rankproof run` wrote")
-    if (version := values.count("schema")) != (known := format_versions.RESULTS):
+    if (version := values.member("schema", int)) != (known := format_versions.RESULTS):
         fix = format_versions.other_version_fix(version, known, "run the experiment again")
         raise values.error(format_versions.other_version(version, known), fix)
     return values
@@ -180,19 +183,21 @@ def _read_experiment(folder: str) -> str:
     return read_all_bytes(open_folder_source(folder, EXPERIMENT_FILE)).decode(errors="replace")
 
 
-def _snippet_titles(shown: Sequence[JsonObject]) -> Mapping[str, int]:
-    return {record.text("_id"): max(0, record.count("title")) for record in shown if "title" in record.plain}
+@dataclass(frozen=True, slots=True)
+class _Snippet:
+    """A line of snippets.jsonl; `title` is how many characters of the text are the title of the document."""
+
+    _id: str
+    text: str
+    title: int | None = None
+    url: str | None = None
 
 
-def _snippet_urls(shown: Sequence[JsonObject]) -> Mapping[str, str]:
-    urls = ((record.text("_id"), record.text_or_none("url")) for record in shown)
-    return {doc: url for doc, url in urls if url is not None}
-
-
-def _read_snippets(folder: str) -> Iterator[JsonObject]:
+def _read_snippets(folder: str) -> dict[str, _Snippet]:
     source = open_folder_source(folder, SNIPPETS_FILE)
-    if first_bytes(source.open, 1):
-        yield from (JsonObject(item, source.name, line=line) for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES))
+    lines = parsed_lines(source, limit=MAX_TEXT_BYTES) if first_bytes(source.open, 1) else ()
+    snippets = (JsonObject(item, source.name, line=line).read(_Snippet) for line, item in lines)
+    return {snippet._id: snippet for snippet in snippets}
 
 
 def check_no_foreign_files(folder: str, own: Collection[str]) -> None:
@@ -359,6 +364,5 @@ def _write_run_file(run: Run, folder: str, start: str) -> str:
 
 def _snippet_lines(results: ExperimentResult) -> Iterator[bytes]:
     for doc, text in results.snippets.items():
-        known = {"title": results.titles, "url": results.urls}
-        more = {name: values[doc] for name, values in known.items() if doc in values}
-        yield escape_json(json.dumps({"_id": doc, "text": text, **more}, ensure_ascii=False)).encode() + b"\n"
+        line = plain_record(_Snippet(doc, text, results.titles.get(doc), results.urls.get(doc)))
+        yield escape_json(json.dumps(line, ensure_ascii=False)).encode() + b"\n"

@@ -20,7 +20,6 @@ from rankproof._data.dataset import Queries
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import Qrels
 from rankproof._io.files import log_path, open_plain_file, unreadable_file_error
-from rankproof._io.json_fields import read_fields
 from rankproof._io.strict_json import JsonObject, parse_strict_json
 from rankproof._results.experiment_result import ExperimentResult, ranking_systems
 from rankproof._statistics.deterministic import random_words, stream_key
@@ -130,7 +129,7 @@ def read_label_draw(path: str | os.PathLike[str]) -> LabelDraw | None:
 
 def draw_of_header(header: JsonObject) -> LabelDraw | None:
     """The draw in the first line of a log; None if there is none."""
-    return read_fields(LabelDraw, header.inside(DRAW_KEY)) if header.plain.get(DRAW_KEY) is not None else None
+    return header.member(DRAW_KEY, LabelDraw) if header.plain.get(DRAW_KEY) is not None else None
 
 
 def complete_questions(draw: LabelDraw, is_complete: Callable[[str], bool]) -> tuple[str, ...]:
@@ -304,4 +303,4 @@ def labelled_items(path: str) -> frozenset[str]:
 
 def _item(line: bytes, log: str, number: int) -> str:
     plain = parse_strict_json(line.decode("ascii", "replace"), source=log, line=number)
-    return JsonObject(plain, log, line=number, damaged_fix="restore the file that serve wrote").text("item")
+    return JsonObject(plain, log, line=number, damaged_fix="restore the file that serve wrote").member("item", str)

@@ -16,7 +16,7 @@ from rankproof._evaluation.notes import Note
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.escape import escape_json
 from rankproof._io.files import RESULTS_FORMAT
-from rankproof._io.json_fields import plain_fields
+from rankproof._io.strict_json import plain_record
 from rankproof._results.experiment_result import TIME_COLUMNS, Completeness, ExperimentResult, LabelsBy, SystemKind, SystemRun
 from rankproof._statistics.decision_rule import Looks
 from rankproof.errors import UsageError, for_message
@@ -225,7 +225,7 @@ def results_document(
         decision=DecisionDocument(**asdict(results.decision_settings)),
         sha256=sha256,
     )
-    plain: dict[str, Any] = plain_fields(document, frozenset() if per_query else PER_QUERY_KEYS)
+    plain: dict[str, Any] = plain_record(document, frozenset() if per_query else PER_QUERY_KEYS)
     return plain
 
 

@@ -6,11 +6,11 @@ import math
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from rankproof._data.answers import Answer, Answers, AnswerState
-from rankproof._data.replies import RecordedReply, ReplyState
+from rankproof._data.replies import RecordedReply
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._formats.json import json_line, parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES, answer_blocks, is_repeat
@@ -56,6 +56,18 @@ def system_answer_blocks(results: ExperimentResult) -> Iterator[bytes]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _AnswerLine:
+    """The keys of a line of answers.jsonl, but for the number of a repeat."""
+
+    system: str
+    query: str
+    answer: str
+    cited: tuple[str, ...]
+    given: tuple[str, ...] | None
+    state: AnswerState
+
+
 def read_answers_file(folder: str) -> dict[str, Answers]:
     """The answers of each system."""
     source = open_folder_source(folder, ANSWERS_FILE)
@@ -63,15 +75,13 @@ def read_answers_file(folder: str) -> dict[str, Answers]:
     repeats: dict[str, dict[str, list[Answer]]] = {}
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         values = JsonObject(item, source.name, line=line)
-        query = values.text("query")
-        own = answers.setdefault(values.text("system"), {})
-        further = repeats.setdefault(values.text("system"), {}).setdefault(query, [])
-        if query in own and not is_repeat(values.plain, query, len(further) + 2, source.name, line):
-            raise values.error(f"query {for_message(query)} is there twice", DAMAGED_FIX)
-        state: AnswerState = values.choice("state", get_args(AnswerState))  # type: ignore[assignment]
-        passages = None if values.plain.get("given", "") is None else tuple(values.texts("given"))
-        answer = Answer(values.text("answer"), tuple(values.texts("cited")), passages, state)
-        if own.setdefault(query, answer) is not answer:
+        read = values.read(_AnswerLine)
+        own = answers.setdefault(read.system, {})
+        further = repeats.setdefault(read.system, {}).setdefault(read.query, [])
+        if read.query in own and not is_repeat(values.plain, read.query, len(further) + 2, source.name, line):
+            raise values.error(f"query {for_message(read.query)} is there twice", DAMAGED_FIX)
+        answer = Answer(read.answer, read.cited, read.given, read.state)
+        if own.setdefault(read.query, answer) is not answer:
             further.append(answer)
     return {name: Answers(own, source=source.name, repeats=repeats[name]) for name, own in answers.items()}
 
@@ -121,11 +131,10 @@ def _read_replies(source: ByteSource) -> dict[str, RecordedReply]:
     known = {field.name for field in fields(RecordedReply)}
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         values = JsonObject(item, source.name, line=line)
-        query = values.text("query")
-        values.choice("state", get_args(ReplyState))
+        query, reply = values.member("query", str), values.read(RecordedReply)
         if query in replies or set(values.plain) - {"query"} != known:
             raise values.error(f"query {for_message(query)} is there twice, or its reply has other keys", DAMAGED_FIX)
-        replies[query] = RecordedReply.from_json({name: values.plain[name] for name in known})
+        replies[query] = reply
     return replies
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from rankproof._analysis.rater_agreement import rater_agreement
-from rankproof._analysis.rater_agreement_tables import agreement_tables
+from rankproof._analysis.rater_agreement import agreement_tables, rater_agreement
 from rankproof._data.qrels import GRADES
 from rankproof._data.text import pluralise
 from rankproof._io.escape import json_block

@@ -15,8 +15,7 @@ from typing import Any, Generic, TypeVar
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
 from rankproof._io.files import log_path, open_plain_file, write_blocks
-from rankproof._io.json_fields import plain_fields, read_fields
-from rankproof._io.strict_json import JsonObject
+from rankproof._io.strict_json import JsonObject, plain_record
 from rankproof._io.temporary import try_lock
 from rankproof._results.label_tasks import DRAW_KEY, RESTART_FIX, LabelDraw, read_label_draw
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
@@ -81,7 +80,7 @@ class LogFormat(Generic[R]):
 
     def header_line(self, fingerprint: str, draw: LabelDraw | None) -> bytes:
         """The first line of the log: format, schema, fingerprint, and the draw of questions, if there is one."""
-        drawn = {} if draw is None else {DRAW_KEY: plain_fields(draw)}
+        drawn = {} if draw is None else {DRAW_KEY: plain_record(draw)}
         return log_line({"format": self.name, "schema": self.schema, "fingerprint": fingerprint, **drawn})
 
     def check_path(self, path: str) -> str:
@@ -114,7 +113,7 @@ class LogFormat(Generic[R]):
         first = lines[0]
         if first.plain.get("format") != self.name or first.plain.get("schema") not in (self.schema, *self.older):
             raise first.error(f"this {self.record} log has an unknown format", self.new_file_fix)
-        return first.text("fingerprint"), [read_fields(self.kind, line) for line in lines[1:]]
+        return first.member("fingerprint", str), [line.read(self.kind) for line in lines[1:]]
 
     def make_history(self, records: Iterable[R]) -> History[R]:
         """The history of the records; an undo of no record raises ValueError."""

@@ -65,8 +65,8 @@ class CosineSums:
         if self.count < 2:
             return 0.0
         sums: list[int] = self.sums.tolist()
-        one = 1 << 2 * _FRACTION_BITS
-        return (sum(value * value for value in sums) - self.count * one) / (self.count * (self.count - 1) * one)
+        unit = 1 << 2 * _FRACTION_BITS
+        return (sum(value * value for value in sums) - self.count * unit) / (self.count * (self.count - 1) * unit)
 
     def collapse_note(self) -> str | None:
         """A warning if the vectors are so similar that ranking by them is ranking by noise; None if not."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,9 +55,9 @@ def level_of(alpha: float, tests: int, correction: Correction, succeeded: int = 
 
 
 def _restore_order(raised: FloatArray, order: np.ndarray[tuple[int], np.dtype[np.intp]]) -> FloatArray:
-    found = np.empty_like(raised)
-    found[order] = raised
-    return found
+    restored = np.empty_like(raised)
+    restored[order] = raised
+    return restored
 
 
 CORRECTIONS: dict[Correction, Callable[[FloatArray], FloatArray]] = {
@@ -102,12 +102,6 @@ def check_samples(name: str, value: Any) -> None:
     """Raises a UsageError for a number of samples out of range."""
     if not _is_integer(value) or not MIN_SAMPLES <= value <= MAX_SAMPLES:
         raise setting_error(name, value, f"pass a whole number from {MIN_SAMPLES} to {MAX_SAMPLES:,}")
-
-
-def check_choice(name: str, value: Any, choices: Any) -> None:
-    """Raises a UsageError for a value that is not one of the choices, which are a Literal."""
-    if value not in get_args(choices):
-        raise setting_error(name, value, f"choose from: {', '.join(get_args(choices))}")
 
 
 def is_number(value: Any) -> bool:

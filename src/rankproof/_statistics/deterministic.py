@@ -13,6 +13,7 @@ from rankproof._data.arrays import FloatArray, IntArray
 RandomWords = NDArray[np.uint64]
 StreamUse = Literal["flips", "resamples", "labels", "orders", "normals", "gammas", "folds", "halves", "grades", "questions"]
 
+# The constants of SplitMix64 (Steele, Lea and Flood 2014).
 GOLDEN = 0x9E3779B97F4A7C15
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _MASK = (1 << 64) - 1
@@ -52,6 +53,7 @@ def _mixed(state: int) -> int:
 
 
 _VARIATES = 1 << 14
+# For mantissas from 0.71 to 1.41 the next term is below 2^-60.
 _LOG_TERMS = 11
 
 
@@ -107,10 +109,11 @@ def log(values: FloatArray) -> FloatArray:
     square, series = ratio * ratio, np.zeros_like(ratio)
     for term in range(_LOG_TERMS, -1, -1):
         series = series * square + 1 / (2 * term + 1)
-    found: FloatArray = 2 * ratio * series + exponent * 0.6931471805599453
-    return found
+    logarithms: FloatArray = 2 * ratio * series + exponent * 0.6931471805599453
+    return logarithms
 
 
+# A value has at most 48 bits and a sum at most 58, so that sums fit an int64 and their halves in `products` a double.
 _VALUE_BITS = 48
 _SUM_BITS = 58
 _HALF_BITS = 25
@@ -140,7 +143,7 @@ def products(rows: FloatArray, numbers: IntArray) -> IntArray:
     """The exact matrix product of rows of small integers with the numbers, in two halves whose sums fit a double."""
     upper = numbers >> _HALF_BITS
     lower = numbers - (upper << _HALF_BITS)
-    found = rows @ np.concatenate([upper, lower], axis=1).astype(np.float64)
+    halves = rows @ np.concatenate([upper, lower], axis=1).astype(np.float64)
     width = numbers.shape[1]
-    sums: IntArray = (found[:, :width].astype(np.int64) << _HALF_BITS) + found[:, width:].astype(np.int64)
+    sums: IntArray = (halves[:, :width].astype(np.int64) << _HALF_BITS) + halves[:, width:].astype(np.int64)
     return sums

@@ -24,6 +24,7 @@ MIN_DIFFERENT = 10
 """The interval of a difference needs so many queries on which two systems differ (`python -m benchmarks.interval_coverage`)."""
 RESAMPLES = 10_000
 _NO_VARIANCE = 1e-24
+# The counts of a block of resamples take 16 MB.
 _CELLS = 1 << 21
 
 
@@ -53,9 +54,9 @@ def bounded_mean_interval(
     No values in a range vary more around their mean than 0 and 1 do, so this is wide enough for any measure. None for one value,
     and where one has almost all of the weight.
     """
-    found, size = mean_interval(values, level=level, within=within, weights=weights), effective_size(len(values), weights)
-    if found is not None or size < 2 or not all(map(math.isfinite, within)):
-        return found
+    interval, size = mean_interval(values, level=level, within=within, weights=weights), effective_size(len(values), weights)
+    if interval is not None or size < 2 or not all(map(math.isfinite, within)):
+        return interval
     return effective_share_interval(float(values[0]), 0.0, size - 1, within, size, level=level)
 
 
@@ -114,6 +115,7 @@ def _sums(numbers: np.ndarray[tuple[int, ...], np.dtype[np.int64]], first: int, 
     """The sums of some resamples, each of which takes the next n words of the stream."""
     n = len(numbers)
     upper = random_words(stream_key(seed, "resamples"), first * n, count * n) >> np.uint64(32)
+    # Multiplying 32 random bits by n and keeping the upper half maps them to 0 … n - 1 without a division (Lemire 2019).
     drawn = (upper * np.uint64(n) >> np.uint64(32)).astype(np.int64).reshape(count, n)
     drawn += np.arange(count)[:, None] * n
     counts = np.bincount(drawn.ravel(), minlength=count * n).reshape(count, n)
@@ -125,8 +127,8 @@ def bootstrap_interval(values: FloatArray, means: FloatArray, method: BootstrapM
     low, high = (1 - level) / 2, (1 + level) / 2
     if method == "bca":
         low, high = _bca_shares(values, means, (low, high))
-    found = np.quantile(means, [low, high])
-    return float(found[0]), float(found[1])
+    bounds = np.quantile(means, [low, high])
+    return float(bounds[0]), float(bounds[1])
 
 
 def _bca_shares(values: FloatArray, means: FloatArray, shares: Interval) -> Interval:

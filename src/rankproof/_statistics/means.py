@@ -16,12 +16,7 @@ _MAX_WEIGHT_SHARE, _MIN_HILL_INDEX = 0.10, 1.5
 
 
 def draw_means(
-    values: FloatArray,
-    weights: FloatArray | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
-    *,
-    further: float = 0.0,
+    values: FloatArray, weights: FloatArray | None = None, draws: int = DRAWS, seed: int = 0, *, further: float = 0.0
 ) -> FloatArray:
     """Draws of the true means of systems, a row each: multivariate t around the observed means.
 
@@ -40,14 +35,14 @@ def draw_means(
     freedom = degrees_of_freedom(n, weights)
     normals = VariateStream(seed, "normals").normals(draws * systems).reshape(draws, systems)
     spread = np.sqrt((freedom if freedom >= 2 else 1.0) / VariateStream(seed, "gammas").chi_squares(draws, freedom))
-    found = np.empty((draws, systems))
+    drawn = np.empty((draws, systems))
     for system in range(systems):
         total = np.zeros(draws)
         # Not a matrix product: libraries add its terms in orders that differ between machines.
         for other in range(system + 1):
             total += factor[system, other] * normals[:, other]
-        found[:, system] = means[system] + total * spread
-    return found
+        drawn[:, system] = means[system] + total * spread
+    return drawn
 
 
 def weighted_mean(values: FloatArray, weights: FloatArray | None = None) -> float:

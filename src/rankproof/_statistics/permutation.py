@@ -46,6 +46,7 @@ def _flipped_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | Non
     if len(values) <= MAX_EXACT_QUERIES:
         return _extreme_counts(numbers, all_signed_sums(numbers)) / float(2 ** len(values))
     kernel, hits = kernel or best_kernel(), np.zeros((values.shape[1],) * 2, np.int64)
+    # numpy holds a row of signs for each flip of a block, the extension a single sum.
     block = min(_BLOCK[kernel], max(1, _FLIP_CELLS // len(values)) if kernel == "numpy" else samples)
     for first in range(0, samples, block):
         hits += _extreme_counts(numbers, signed_sums(numbers.numbers, seed, first, min(block, samples - first), kernel))
@@ -56,16 +57,17 @@ def _many_queries_p(values: FloatArray, samples: int, seed: int, kernel: Kernel 
     """p of each pair by the expansion, or by flips where few queries differ or a few of them dominate the sum."""
     systems = values.shape[1]
     p = np.ones((systems, systems))
-    for one in range(systems):
-        for other in range(one):
-            apart = differences(values[:, one], values[:, other])
+    for first in range(systems):
+        for second in range(first):
+            apart = differences(values[:, first], values[:, second])
+            # The flip of a difference of 0 changes no sum.
             apart = apart[apart != 0]
             if len(apart) <= MAX_SAMPLED_QUERIES or _is_dominated(apart):
                 both = np.column_stack([np.zeros(len(apart)), apart])
-                p[one, other] = _flipped_p(both, samples, seed, kernel)[0, 1] if len(apart) else 1.0
+                p[first, second] = _flipped_p(both, samples, seed, kernel)[0, 1] if len(apart) else 1.0
             else:
-                p[one, other] = max(expanded_p(apart), 1 / (1 + samples))
-            p[other, one] = p[one, other]
+                p[first, second] = max(expanded_p(apart), 1 / (1 + samples))
+            p[second, first] = p[first, second]
     return p
 
 
@@ -117,9 +119,10 @@ def signed_sums(numbers: IntArray, seed: int, first: int, count: int, kernel: Ke
     if kernel == "native":
         from rankproof._native import permutation
 
-        found = permutation.sums(np.ascontiguousarray(numbers), numbers.shape[1], key, first, count)
-        return np.frombuffer(found, np.int64).reshape(count, -1)
+        sums = permutation.sums(np.ascontiguousarray(numbers), numbers.shape[1], key, first, count)
+        return np.frombuffer(sums, np.int64).reshape(count, -1)
     per_flip = -(-len(numbers) // _WORD)
+    # Little-endian on every machine, so that bit q belongs to query q.
     bits = random_words(key, first * per_flip, count * per_flip).astype("<u8").view(np.uint8).reshape(count, -1)
     return _signed(np.unpackbits(bits, axis=1, count=len(numbers), bitorder="little").astype(np.float64), numbers)
 
@@ -142,11 +145,11 @@ def _extreme_counts(numbers: ExactSum, sums: IntArray) -> IntArray:
     observed = numbers.numbers.sum(axis=0)
     hits = np.zeros((len(observed),) * 2, np.int64)
     columns = np.ascontiguousarray(sums.T)
-    for one in range(len(observed)):
-        for other in range(one):
-            least = abs(int(observed[one] - observed[other])) - numbers.rounding_slack
-            hits[one, other] = hits[other, one] = np.count_nonzero(np.abs(columns[one] - columns[other]) >= least)
-        hits[one, one] = len(sums)
+    for first in range(len(observed)):
+        for second in range(first):
+            least = abs(int(observed[first] - observed[second])) - numbers.rounding_slack
+            hits[first, second] = hits[second, first] = np.count_nonzero(np.abs(columns[first] - columns[second]) >= least)
+        hits[first, first] = len(sums)
     return hits
 
 

@@ -122,45 +122,45 @@ class _Frame:
 
     def __init__(self, items: Sequence[JudgedItem], known: Sequence[KnownValue], within: Interval) -> None:
         self.within, self.width = within, within[1] - within[0]
-        queries = dict.fromkeys([*(item.query for item in items), *(one.query for one in known)])
+        queries = dict.fromkeys([*(item.query for item in items), *(known_value.query for known_value in known)])
         self.places = {query: at for at, query in enumerate(queries)}
         self._known = known
         self._judged = self._by_query(items, _weights(items))
-        self._all = float(self._judged.sum()) + sum(one.weight for one in known)
+        self._all = float(self._judged.sum()) + sum(known_value.weight for known_value in known)
 
     def part(self, items: Sequence[JudgedItem], values: Sequence[float]) -> _WeightedMean:
         """The weighted mean of some items (Hájek 1971), linearised as a ratio of sums."""
         if not items:
             return _WeightedMean(0.0, np.zeros(len(self.places)))
-        weights, given = _weights(items), np.array(values, dtype=np.float64)
-        mean = weighted_mean(given, weights)
-        return _WeightedMean(mean, self._by_query(items, weights / weights.sum() * (given - mean)))
+        weights, numbers = _weights(items), np.array(values, dtype=np.float64)
+        mean = weighted_mean(numbers, weights)
+        return _WeightedMean(mean, self._by_query(items, weights / weights.sum() * (numbers - mean)))
 
     def _by_query(self, items: Sequence[JudgedItem], amounts: FloatArray) -> FloatArray:
-        found = np.zeros(len(self.places))
-        np.add.at(found, [self.places[item.query] for item in items], amounts)
-        return found
+        totals = np.zeros(len(self.places))
+        np.add.at(totals, [self.places[item.query] for item in items], amounts)
+        return totals
 
     def total(self, judged: _WeightedMean) -> _WeightedMean:
         """The mean over items and known values from the mean over items."""
         if not self._known:
             return judged
         share = float(self._judged.sum()) / self._all
-        mean = share * judged.mean + sum(one.weight * one.value for one in self._known) / self._all
+        mean = share * judged.mean + sum(known_value.weight * known_value.value for known_value in self._known) / self._all
         influences = share * judged.influences + self._judged / self._all * (judged.mean - mean)
-        for one in self._known:
-            influences[self.places[one.query]] += one.weight / self._all * (one.value - mean)
+        for known_value in self._known:
+            influences[self.places[known_value.query]] += known_value.weight / self._all * (known_value.value - mean)
         return _WeightedMean(mean, influences)
 
     def estimate(
-        self, found: _WeightedMean, queries: int, weight: float = 0.0, further: float = 0.0, spread_at: float | None = None
+        self, weighted: _WeightedMean, queries: int, weight: float = 0.0, further: float = 0.0, spread_at: float | None = None
     ) -> MeanEstimate:
         """The mean with its interval; a weight that was fitted takes a degree of freedom."""
         freedom = queries - (2 if weight else 1)
-        mean = clip(found.mean, self.within)
+        mean = clip(weighted.mean, self.within)
         if freedom < 1:
             return MeanEstimate(mean, None)
-        variance = (float((found.influences**2).sum()) + further) * queries / freedom
+        variance = (float((weighted.influences**2).sum()) + further) * queries / freedom
         at = mean if spread_at is None else spread_at
         return MeanEstimate(mean, effective_share_interval(mean, variance, freedom, self.within, queries, at))
 

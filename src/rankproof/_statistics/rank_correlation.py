@@ -23,26 +23,26 @@ class Kendall(NamedTuple):
     p: float
 
 
-def kendall_tau(one: FloatArray, other: FloatArray) -> Kendall:
+def kendall_tau(first: FloatArray, second: FloatArray) -> Kendall:
     """Kendall's tau-b (1945) of two lists of values: (concordant - discordant) / sqrt(pairs not tied in one x in the other).
 
     p is exact without ties for up to 100 items, else by the normal distribution with the variance of tied values (Kendall 1970).
     """
-    n = len(one)
+    n = len(first)
     pairs = n * (n - 1) // 2
-    score = ties_one = ties_other = 0
+    score = first_ties = second_ties = 0
     for at in range(n - 1):
-        first, second = np.sign(one[at + 1 :] - one[at]), np.sign(other[at + 1 :] - other[at])
-        score += int((first * second).sum())
-        ties_one += int(np.count_nonzero(first == 0))
-        ties_other += int(np.count_nonzero(second == 0))
-    untied = (pairs - ties_one) * (pairs - ties_other)
+        first_signs, second_signs = np.sign(first[at + 1 :] - first[at]), np.sign(second[at + 1 :] - second[at])
+        score += int((first_signs * second_signs).sum())
+        first_ties += int(np.count_nonzero(first_signs == 0))
+        second_ties += int(np.count_nonzero(second_signs == 0))
+    untied = (pairs - first_ties) * (pairs - second_ties)
     if not untied:
         return Kendall(math.nan, math.nan)
     tau = max(-1.0, min(1.0, score / math.sqrt(untied)))
-    if not ties_one and not ties_other and n <= _MAX_EXACT_ITEMS:
+    if not first_ties and not second_ties and n <= _MAX_EXACT_ITEMS:
         return Kendall(tau, _exact_p((pairs - abs(score)) // 2, n))
-    deviation = math.sqrt(_score_variance(one, other))
+    deviation = math.sqrt(_score_variance(first, second))
     return Kendall(tau, 2 * normal_below(-abs(score) / deviation))
 
 
@@ -57,10 +57,10 @@ def _exact_p(discordant: int, n: int) -> float:
     return min(1.0, 2 * sum(counts) / math.factorial(n))
 
 
-def _score_variance(one: FloatArray, other: FloatArray) -> float:
+def _score_variance(first: FloatArray, second: FloatArray) -> float:
     """The variance of concordant minus discordant pairs, with ties (Kendall 1970, equation 4.3)."""
-    n = len(one)
-    sizes = [np.unique(values, return_counts=True)[1].astype(np.float64) for values in (one, other)]
+    n = len(first)
+    sizes = [np.unique(values, return_counts=True)[1].astype(np.float64) for values in (first, second)]
     products = [[float(np.sum(_falling(size, power))) for power in (2, 3)] for size in sizes]
     fives = [float(np.sum(size * (size - 1) * (2 * size + 5))) for size in sizes]
     variance = (n * (n - 1) * (2 * n + 5) - sum(fives)) / 18
@@ -86,7 +86,7 @@ def earlier_larger(ranks: IntArray, offsets: IntArray) -> IntArray:
     flat = np.arange(len(ranks))
     place = np.empty(len(ranks), np.int64)
     place[start + ranks] = flat - start
-    found = np.zeros(len(ranks), np.int64)
+    counts = np.zeros(len(ranks), np.int64)
     for bit in range(int(lengths.max(initial=0)).bit_length() - 1, -1, -1):
         lower = (place >> bit + 1) << bit + 1
         first = start + lower
@@ -94,12 +94,12 @@ def earlier_larger(ranks: IntArray, offsets: IntArray) -> IntArray:
         before = np.concatenate(([0], np.cumsum(~is_right)))
         lefts_before = before[flat] - before[first]
         lefts = np.minimum(size - lower, 1 << bit)
-        found[start[is_right] + place[is_right]] += (lefts - lefts_before)[is_right]
+        counts[start[is_right] + place[is_right]] += (lefts - lefts_before)[is_right]
         target = np.where(is_right, flat + lefts - lefts_before, first + lefts_before)
         moved = np.empty_like(place)
         moved[target] = place
         place = moved
-    return found
+    return counts
 
 
 class OrderAgreement(NamedTuple):
@@ -137,15 +137,18 @@ class Overlap(NamedTuple):
         return np.maximum(self.extrapolated, self.least + self.residual)
 
 
-def rank_biased_overlaps(depths: IntArray, offsets: IntArray, one: IntArray, other: IntArray, p: float = PERSISTENCE) -> Overlap:
+def rank_biased_overlaps(
+    depths: IntArray, offsets: IntArray, first_lengths: IntArray, second_lengths: IntArray, p: float = PERSISTENCE
+) -> Overlap:
     """Rank-biased overlap of many pairs of rankings (Webber, Moffat and Zobel 2010).
 
     `depths` has the larger rank of each document that both rankings of a pair have, those of pair i from offsets[i] to
-    offsets[i + 1]; `one` and `other` are the lengths of the rankings. Extrapolated: equation 32. Least: equation 11 with the
-    overlap at the end of the longer ranking. Residual: equation 30. Each sum over depths of overlap x p^d / d is a sum over
-    documents, with the sums of p^d / d in a table. A pair with an empty ranking has the overlap 0, and nothing is known of it.
+    offsets[i + 1]; `first_lengths` and `second_lengths` are the lengths of the rankings. Extrapolated: equation 32. Least:
+    equation 11 with the overlap at the end of the longer ranking. Residual: equation 30. Each sum over depths of
+    overlap x p^d / d is a sum over documents, with the sums of p^d / d in a table. A pair with an empty ranking has the
+    overlap 0, and nothing is known of it.
     """
-    short, long, counts = np.minimum(one, other), np.maximum(one, other), np.diff(offsets)
+    short, long, counts = np.minimum(first_lengths, second_lengths), np.maximum(first_lengths, second_lengths), np.diff(offsets)
     table, tail = _harmonic(p, int(long.max(initial=0) + short.max(initial=0))), -math.log1p(-p)
     at_short = list_sums(depths <= repeat_each(short, counts), offsets)
     above = list_sums(table[depths - 1], offsets)
@@ -165,8 +168,8 @@ def rank_biased_overlaps(depths: IntArray, offsets: IntArray, one: IntArray, oth
 def _are_equal(depths: IntArray, offsets: IntArray, short: IntArray, long: IntArray) -> BoolArray:
     """Whether both rankings of a pair are the same, which have the overlap 1 without rounding."""
     counts = np.diff(offsets)
-    found: BoolArray = (counts == short) & (counts == long) & (counts > 0)
-    return found & (list_sums(depths, offsets) == long * (long + 1) // 2) if found.any() else found
+    same_length: BoolArray = (counts == short) & (counts == long) & (counts > 0)
+    return same_length & (list_sums(depths, offsets) == long * (long + 1) // 2) if same_length.any() else same_length
 
 
 def list_sums(values: FloatArray | IntArray | BoolArray, offsets: IntArray) -> FloatArray:
@@ -181,13 +184,13 @@ def _harmonic(p: float, depth: int) -> FloatArray:
     return np.concatenate(([0.0], np.cumsum(p**depths / depths)))
 
 
-def rank_biased_overlap(one: Sequence[str], other: Sequence[str], p: float = PERSISTENCE) -> float:
+def rank_biased_overlap(first: Sequence[str], second: Sequence[str], p: float = PERSISTENCE) -> float:
     """Extrapolated rank-biased overlap of two rankings: 1 for equal, 0 for disjoint ones; an empty one shares nothing."""
-    return float(overlap_of_two(one, other, p).extrapolated[0])
+    return float(overlap_of_two(first, second, p).extrapolated[0])
 
 
-def overlap_of_two(one: Sequence[str], other: Sequence[str], p: float = PERSISTENCE) -> Overlap:
+def overlap_of_two(first: Sequence[str], second: Sequence[str], p: float = PERSISTENCE) -> Overlap:
     """Rank-biased overlap of two rankings with its bounds."""
-    ranks = {doc: rank for rank, doc in enumerate(one, start=1)}
-    depths = np.array([max(ranks[doc], rank) for rank, doc in enumerate(other, start=1) if doc in ranks], np.int64)
-    return rank_biased_overlaps(depths, np.array([0, len(depths)]), np.array([len(one)]), np.array([len(other)]), p)
+    ranks = {doc: rank for rank, doc in enumerate(first, start=1)}
+    depths = np.array([max(ranks[doc], rank) for rank, doc in enumerate(second, start=1) if doc in ranks], np.int64)
+    return rank_biased_overlaps(depths, np.array([0, len(depths)]), np.array([len(first)]), np.array([len(second)]), p)

@@ -32,6 +32,7 @@ class Batch:
 
 def batches(training_data: TrainingData, config: TrainingConfig, seed: int) -> Iterator[Batch]:
     """Endless batches of judged pairs and crops, each from its own epochs, with a hard or else a random negative."""
+    # A stream apart from the other uses of the seed.
     rng = np.random.default_rng([seed, 7])
     count = _judged_count(training_data, config)
     judged = _epochs(np.arange(training_data.judged_count), count, rng)

@@ -41,6 +41,7 @@ def with_typos(queries: Queries, edits: int, seed: int = 0) -> Queries:
     checked_integer("edits", edits, least=0, most=MAX_EDITS)
     if not edits:
         return queries
+    # Seeded by the id, so that a query has the same typos in every sample of the queries.
     changed = (
         Query(query.id, apply_typos(query.text, edits, f"{seed}\n{query.id}"), query.title, query.fields)
         for query in queries.values()
@@ -72,6 +73,7 @@ def _edit_once(seen: list[str], draw: random.Random, letters: str) -> str:
     """The last text after one edit, different from all earlier texts."""
     for _ in range(_MAX_ATTEMPTS):
         edited = draw.choice(_EDITS)(seen[-1], draw, letters)
+        # An edit that undoes an earlier one would leave fewer typos than asked for.
         if edited.strip() and edited not in seen:
             return edited
     return seen[-1] + draw.choice(letters)
@@ -227,6 +229,7 @@ def compare_tokenizers(plan: ComparisonPlan, settings: RunOptions | None = None)
     """Run every system on the shared queries under every condition."""
     check_any_system(plan.systems)
     settings, measures = settings or RunOptions(), requested_measures(plan.measures)
+    # All systems get the same queries, or a difference would be one of queries and not of systems.
     shared = select_shared_queries(plan)
     entries: list[MeasuredSystem] = []
     results: list[ExperimentResult] = []

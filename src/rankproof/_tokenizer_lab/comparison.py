@@ -77,6 +77,7 @@ class ValueMatrix:
     def repeats(self) -> list[FloatArray]:
         """The means of the repeats of each system; for one system under two conditions, their differences."""
         ours, theirs = self.ours.mean(axis=1), self.theirs.mean(axis=1)
+        # Repeat i of one system is the same model under both conditions; the models of two systems are independent.
         return [ours - theirs] if self.one == self.other else [ours, theirs]
 
     def between_repeats(self) -> FloatArray:
@@ -351,6 +352,7 @@ def _is_slower(system: MeasuredSystem, other: MeasuredSystem) -> bool:
     """Whether the interval of the ratio of their times lies above 1; cached times are not compared."""
     if system.from_cache or other.from_cache:
         return False
+    # By the ratio of each query, so that a few slow queries do not decide.
     ours, theirs = (np.log(np.maximum(entry.ms("total"), _MIN_MS)) for entry in (system, other))
     apart: FloatArray = ours - theirs
     interval = mean_interval(apart)

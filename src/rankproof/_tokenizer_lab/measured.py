@@ -52,6 +52,7 @@ def difference_p(differences: FloatArray, *repeats: FloatArray) -> float:
     """The two-sided p of a mean difference: 1 minus the level at which its widened interval reaches 0, by bisection."""
     statistics = paired_statistics(differences, None)
     parts = [(float(means.var(ddof=1)) / len(means), len(means) - 1) for means in repeats if len(means) > 1]
+    # The widened interval has no closed form of p; 45 halvings are exact to 3e-14.
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         p = (low + high) / 2

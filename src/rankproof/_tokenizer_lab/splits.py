@@ -29,6 +29,7 @@ def training_split(relevant: Mapping[str, frozenset[str]], share: float, seed: i
 
     No training query shares a relevant document with a held-out one.
     """
+    # Whole groups are held out: a shared relevant document would leak the answer of a test query into training.
     groups = _query_groups(relevant)
     Random(f"{seed}\0holdout").shuffle(groups)
     left = share * len(frozenset().union(*relevant.values()))

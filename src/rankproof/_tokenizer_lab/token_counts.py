@@ -208,6 +208,7 @@ def document_counts(stage: Stage, corpus: Corpus) -> DocumentCounts:
 def _counts(count: Callable[[Sequence[str]], IntArray | None], texts: Iterable[str]) -> IntArray | None:
     """The counts of the texts, some texts at a time; None if they are unknown."""
     every, counts = iter(texts), [np.zeros(0, np.int64)]
+    # In parts, so that the tokens of a large corpus need not fit in memory.
     while part := list(islice(every, _COUNTED_TEXTS)):
         if (counted := count(part)) is None:
             return None

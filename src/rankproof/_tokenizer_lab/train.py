@@ -76,6 +76,7 @@ def contrastive_loss(queries: Any, candidates: Any, masked: Any, temperature: fl
 
     logits = queries.float() @ candidates.float().T / temperature
     own = torch.arange(len(queries), device=logits.device)
+    # Other relevant documents of a query are no negatives of it; its own positive must stay.
     masked = masked.clone()
     masked[own, own] = False
     return torch.nn.functional.cross_entropy(logits.masked_fill(masked, float("-inf")), own)
@@ -98,6 +99,7 @@ def train_loop(
 
     net.to(device_data.device).train()
     fused = device_data.device.type == "cuda"
+    # The schedule below sets the learning rate of each step.
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.0, betas=(0.9, 0.98), weight_decay=config.weight_decay, fused=fused)
     losses: Losses = []
     start = time.perf_counter()
@@ -246,6 +248,7 @@ class SeedRun:
 
 def seed_runs(kinds: Sequence[str], repeats: int, seed: int) -> list[SeedRun]:
     """Each tokenizer with `repeats` seeds from `seed` on; all tokenizers of a seed before the next seed."""
+    # An interrupted series then has about as many repeats of each tokenizer.
     return [SeedRun(kind, seed + more) for more in range(repeats) for kind in dict.fromkeys(kinds)]
 
 
@@ -278,6 +281,7 @@ def train_series(
         outcome = train(tokenized[repeat.kind], seed=repeat.seed, device=device, threads=threads, progress=progress(repeat))
         save_checkpoint(path, outcome.net, outcome.shape, outcome.tokenizer, outcome.metadata)
         done[repeat] = open_checkpoint(path)
+        # After each training, so that an interrupted series has the losses of its finished ones.
         _write_losses(folder, repeats, done)
     _write_losses(folder, repeats, done)
     return {repeat: done[repeat] for repeat in repeats}

@@ -89,7 +89,7 @@ class TrainingConfig:
         return {name: getattr(self, name) for name in _SIZE_FIELDS}
 
     def describe(self) -> dict[str, Any]:
-        """The config in the metadata of a checkpoint; prompts are left out where there are none, as in older checkpoints."""
+        """The config in the metadata of a checkpoint; prompts are left out if there are none, as in older checkpoints."""
         return {name: value for name, value in asdict(self).items() if value or name not in _PROMPT_FIELDS}
 
 

@@ -110,6 +110,7 @@ def hard_negatives(
     if not count or not queries:
         return [[] for _ in queries]
     most = max(map(len, relevant))
+    # So deep that `count` documents remain after the relevant ones are removed.
     searcher = _bm25_stage(texts, count + most).index(Corpus(Document(str(row), text) for row, text in texts.items()))
     rankings = searcher.search_all([Query(str(at), text) for at, text in enumerate(queries)])
     ranked = [[int(doc) for doc in docs] for docs, _ in rankings]

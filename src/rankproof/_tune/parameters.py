@@ -65,11 +65,11 @@ class TunedSystem:
     def with_settings(self, settings: Settings) -> Stage:
         """The system with these values."""
         changes: dict[Any, dict[str, Value]] = {}
-        given = dict(settings)
+        values = dict(settings)
         for target in self.targets:
-            changes.setdefault(target.part, {})[target.setting.field] = given[target.name]
-        found: Stage = changed_part(self.stage, changes)
-        return found
+            changes.setdefault(target.part, {})[target.setting.field] = values[target.name]
+        stage: Stage = changed_part(self.stage, changes)
+        return stage
 
 
 def tuned_system(systems: Mapping[str, Stage], name: str, vary: Mapping[str, ValuesLike]) -> TunedSystem:
@@ -93,7 +93,7 @@ def _check_values(tuned: TunedSystem, axes: Sequence[SearchAxis]) -> None:
     """Refuses a value that the system does not take, and a parameter that changes nothing."""
     every = _stages(tuned, axes)
     for axis in axes:
-        fixed = [replace(one, values=one.values[:1]) if one == axis else one for one in axes]
+        fixed = [replace(other, values=other.values[:1]) if other == axis else other for other in axes]
         if len(axis.values) > 1 and every == _stages(tuned, fixed):
             raise UsageError(f"{axis.name} has no effect with the other settings of the system", fix="vary another parameter")
         for value in axis.values:
@@ -102,7 +102,7 @@ def _check_values(tuned: TunedSystem, axes: Sequence[SearchAxis]) -> None:
 
 def _stages(tuned: TunedSystem, axes: Sequence[SearchAxis]) -> set[Stage]:
     """The different systems among the first combinations."""
-    return {tuned.with_settings(one) for one in islice(ParameterFamily((), tuple(axes)).grid(), _CHECKED)}
+    return {tuned.with_settings(settings) for settings in islice(ParameterFamily((), tuple(axes)).grid(), _CHECKED)}
 
 
 def part_name(part: Any) -> str:
@@ -118,7 +118,7 @@ def changed_part(part: Any, changes: Mapping[Any, Mapping[str, Any]]) -> Any:
         if is_system(setting) or is_scorer(setting):
             new[setting.field] = changed_part(value, changes)
         elif is_systems(setting):
-            new[setting.field] = tuple(changed_part(one, changes) for one in value)
+            new[setting.field] = tuple(changed_part(inner, changes) for inner in value)
     changed = {name: value for name, value in new.items() if value != getattr(part, name)}
     changed |= changes.get(part, {})
     return replace(part, **changed) if changed else part
@@ -146,7 +146,7 @@ def _parts(stage: Stage) -> Iterator[Any]:
 
 def _names(systems: Mapping[str, Stage], stage: Stage) -> list[str]:
     """The parameters of a system by their full names."""
-    named = {one: name for name, one in reversed(list(systems.items())) if one != stage}
+    named = {system: name for name, system in reversed(list(systems.items())) if system != stage}
     return [
         f"{named.get(part, part_name(part))}.{setting.key}"
         for part in dict.fromkeys(_parts(stage))
@@ -166,40 +166,40 @@ def _target(systems: Mapping[str, Stage], stage: Stage, name: str) -> _Target:
     parts = dict.fromkeys(_parts(stage))
     if place:
         parts = {part: None for part in parts if systems.get(place) == part or part_name(part) == place}
-    found = [
+    targets = [
         _Target(name, part, setting)
         for part in parts
         for setting in settings_of(type(part))
         if setting.key == key and _is_plain(setting)
     ]
-    own = [target for target in found if target.part == stage]
-    if not found:
+    own = [target for target in targets if target.part == stage]
+    if not targets:
         known = ", ".join(_names(systems, stage))
         raise UsageError(f"the system has no parameter {for_message(name)}", fix=f"choose from: {known}")
-    if len(own or found) > 1:
+    if len(own or targets) > 1:
         several = [full for full in _names(systems, stage) if full.rpartition(".")[2] == key]
         raise UsageError(f"several parts of the system have {for_message(name)}", fix=f"choose one: {', '.join(several)}")
-    return (own or found)[0]
+    return (own or targets)[0]
 
 
 def _axis(target: _Target, values: ValuesLike) -> SearchAxis:
     setting, default = target.setting, getattr(target.part, target.setting.field)
-    given = _usual_values(target) if values is None else values
-    if given is None:
+    chosen = _usual_values(target) if values is None else values
+    if chosen is None:
         raise UsageError(f"{target.name} has no usual values", fix=_EXAMPLE)
     if setting.type == tuple[float, ...]:
-        return weights_axis(target.name, given, len(target.part.inputs()), default)
-    return named_axis(target.name, setting.type, given, default)
+        return weights_axis(target.name, chosen, len(target.part.inputs()), default)
+    return named_axis(target.name, setting.type, chosen, default)
 
 
 def named_axis(name: str, kind: Any, values: str | Sequence[Any], default: Value) -> SearchAxis:
     """The axis of a parameter of this type; numbers are sorted."""
-    each = _listed(name, kind, values) if isinstance(values, str) else _sequence(name, values)
-    if not each:
+    items = _listed(name, kind, values) if isinstance(values, str) else _sequence(name, values)
+    if not items:
         raise UsageError(f"{name} has no values", fix=_EXAMPLE)
     if kind in (int, float):
-        return SearchAxis(name, tuple(sorted({_number(name, kind, one) for one in each})), default)
-    return SearchAxis(name, tuple(dict.fromkeys(each)), default, "choice")
+        return SearchAxis(name, tuple(sorted({_number(name, kind, item) for item in items})), default)
+    return SearchAxis(name, tuple(dict.fromkeys(items)), default, "choice")
 
 
 def weights_axis(name: str, values: str | Sequence[Any], runs: int, default: tuple[float, ...] | None) -> SearchAxis:
@@ -208,11 +208,11 @@ def weights_axis(name: str, values: str | Sequence[Any], runs: int, default: tup
     if isinstance(values, str) and values.partition(":")[0] == "grid":
         step = values.partition(":")[2]
         return SearchAxis(name, weight_grid(runs, _number("step", float, step or WEIGHT_STEP)), equal, "weights")
-    listed = [one.split("/") for one in values.split(",")] if isinstance(values, str) else _sequence(name, values)
-    each = tuple(tuple(float(_number(name, float, weight)) for weight in _sequence(name, one)) for one in listed)
-    if wrong := [one for one in each if len(one) != runs]:
+    listed = [row.split("/") for row in values.split(",")] if isinstance(values, str) else _sequence(name, values)
+    rows = tuple(tuple(float(_number(name, float, weight)) for weight in _sequence(name, row)) for row in listed)
+    if wrong := [row for row in rows if len(row) != runs]:
         raise UsageError(f"{name} has {len(wrong[0])} weights for {runs} runs", fix="write a weight for each, as in 1/2,2/1")
-    return SearchAxis(name, each, equal, "choice")
+    return SearchAxis(name, rows, equal, "choice")
 
 
 def _sequence(name: str, values: Any) -> list[Any]:
@@ -225,11 +225,11 @@ def _listed(name: str, kind: Any, text: str) -> list[Any]:
     """The values of `a,b,c`, or of `low:high:step`."""
     if kind is bool:
         words = {"true": True, "false": False}
-        if unknown := [one for one in text.split(",") if one not in words]:
+        if unknown := [word for word in text.split(",") if word not in words]:
             raise UsageError(f"{name} is {for_message(unknown[0])}", fix="write true, false or true,false")
-        return [words[one] for one in text.split(",")]
+        return [words[word] for word in text.split(",")]
     if kind is str or ":" not in text:
-        return [one for one in text.split(",") if one]
+        return [word for word in text.split(",") if word]
     low, high, step = (_number(name, float, bound) for bound in _bounds(name, text))
     if step <= 0 or high < low:
         raise UsageError(f"{name}={for_message(text)} is not a range", fix=_EXAMPLE)

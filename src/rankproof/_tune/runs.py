@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rankproof._align.fused_hits import JudgedCandidates
-from rankproof._align.hits import Hits, JudgedQueries
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries, Ties
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray, list_numbers
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._evaluation.inputs import align
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.sources import align
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.fuse import Fuser
+from rankproof._fusion.kernels import ranks_of
 from rankproof._fusion.method import METHODS, Fitted, FusionMethod, FusionSettings, Parameter, Training, own_name
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._fusion.settings import checked_settings, checked_weights, method_for
@@ -63,15 +63,15 @@ class FusionObjective:
 
     def stage_settings(self, settings: Settings) -> dict[str, Any]:
         """The settings of a fusion stage; a trained method is fitted on all queries."""
-        given: dict[str, Any] = dict(settings)
-        method = METHODS[given["method"]]
-        kept = {name: value for name, value in given.items() if name not in method.fit_uses}
-        return kept if method.fit is None else {**kept, "fitted": self._fit(method, given, self._order)}
+        values: dict[str, Any] = dict(settings)
+        method = METHODS[values["method"]]
+        kept = {name: value for name, value in values.items() if name not in method.fit_uses}
+        return kept if method.fit is None else {**kept, "fitted": self._fit(method, values, self._order)}
 
     def _values(self, settings: Mapping[str, Any], train: IntArray) -> FloatArray:
         hits = self._run_hits(settings[RUN]) if RUN in settings else self._fused_hits(settings, train)
-        found = np.concatenate([self._measure.values(block) for block in hits.blocks])
-        return found[self._order]
+        values = np.concatenate([self._measure.values(block) for block in hits.blocks])
+        return values[self._order]
 
     def _run_hits(self, name: str) -> Hits:
         return align(self._judged, self._runs[name], name, self._options)
@@ -84,16 +84,16 @@ class FusionObjective:
     def scores(self, settings: Mapping[str, Any], train: IntArray) -> FloatArray:
         """The fused score of each candidate; a trained method is fitted on these queries of the table."""
         method, runs = METHODS[settings["method"]], len(self._runs)
-        given = {name: settings[name] for name in _FUSION_FIELDS if name in settings}
+        parameters = {name: settings[name] for name in _FUSION_FIELDS if name in settings}
         if method.fit is not None:
-            given["fitted"] = self._fit(method, settings, train)
-        fuser = Fuser(method, checked_settings(method, given, runs), checked_weights(method, runs, settings.get("weights")))
+            parameters["fitted"] = self._fit(method, settings, train)
+        fuser = Fuser(method, checked_settings(method, parameters, runs), checked_weights(method, runs, settings.get("weights")))
         return fuser.scores(self._table)
 
     def _fit(self, method: FusionMethod, settings: Mapping[str, Any], train: IntArray) -> Fitted:
         assert method.fit is not None, "only trained methods are fitted"
-        given = {name: settings[name] for name in _FUSION_FIELDS if name in settings}
-        chosen = checked_settings(method, given, len(self._runs), is_fit=True)
+        parameters = {name: settings[name] for name in _FUSION_FIELDS if name in settings}
+        chosen = checked_settings(method, parameters, len(self._runs), is_fit=True)
         return method.fit(self._training.restricted_to(np.sort(train)), chosen)
 
 
@@ -132,13 +132,13 @@ def _chosen_norms(names: Sequence[str]) -> list[str]:
 
 def _axes(method: FusionMethod, runs: int, vary: Mapping[str, ValuesLike], step: float) -> tuple[SearchAxis, ...]:
     """The axes of the method's parameters; the normalisation is part of the family."""
-    found = []
+    axes = []
     for parameter in method.parameters:
         if parameter.kind == "weights" and runs > 1:
-            found.append(weights_axis(parameter.name, vary.get("weights") or f"grid:{step}", runs, None))
+            axes.append(weights_axis(parameter.name, vary.get("weights") or f"grid:{step}", runs, None))
         elif parameter.kind in ("number", "integer"):
-            found.append(_number_axis(parameter, vary.get(parameter.name)))
-    return tuple(found)
+            axes.append(_number_axis(parameter, vary.get(parameter.name)))
+    return tuple(axes)
 
 
 def _number_axis(parameter: Parameter, values: ValuesLike) -> SearchAxis:
@@ -152,3 +152,72 @@ def _refuse_unused(vary: Mapping[str, ValuesLike], families: Sequence[ParameterF
         if name not in known:
             fix = f"choose from: {', '.join(known)}" if known else "choose a method with parameters, such as rrf"
             raise UsageError(f"the methods have no parameter {for_message(name)}", fix=fix)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedCandidates:
+    """The judged candidates of a table: those of its query i are chosen_offsets[i] to chosen_offsets[i + 1].
+
+    `rows` is the index of each judged query in the table, -1 if the table lacks it; `codes` are those of judgements by code.
+    """
+
+    table: CandidateTable
+    judged: JudgedQueries
+    chosen: IntArray
+    chosen_offsets: IntArray
+    grades: IntArray
+    rows: IntArray
+    codes: IntArray | None = None
+
+    @classmethod
+    def of(cls, table: CandidateTable, judged: JudgedQueries, qrels: Mapping[str, Mapping[str, int]]) -> JudgedCandidates:
+        """The candidates that `qrels` judges; `judged` are the same judgements as an engine reads them."""
+        chosen: list[int] = []
+        grades: list[int] = []
+        codes: list[int] = []
+        ends = [0]
+        of_judged = set(judged.queries)
+        for query, start, end in zip(table.queries, table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True):
+            known = qrels[query] if query in of_judged else {}
+            pairs = [(at, known[doc]) for at, doc in enumerate(table.docs[start:end], start=start) if doc in known]
+            chosen.extend(at for at, _ in pairs)
+            grades.extend(grade for _, grade in pairs)
+            ends.append(len(chosen))
+            if judged.documents is not None:
+                code_of = {doc: code for code, doc in enumerate(sorted(known, reverse=True))}
+                codes.extend(code_of[table.docs[at]] for at, _ in pairs)
+        at_query = {query: at for at, query in enumerate(table.queries)}
+        rows = np.array([at_query.get(query, -1) for query in judged.queries], dtype=np.int64)
+        places, bounds, levels = (np.array(values, dtype=np.int64) for values in (chosen, ends, grades))
+        by_code = None if judged.documents is None else np.array(codes, dtype=np.int64)
+        return cls(table, judged, places, bounds, levels, rows, by_code)
+
+    def hits(self, scores: FloatArray) -> Hits:
+        """The hits of the ranking by these scores, one for each candidate."""
+        table = self.table
+        ranks, starts, sizes = ranks_of(scores, table.offsets, table.by_id, self.chosen, self.chosen_offsets)
+        owners = list_numbers(np.diff(self.chosen_offsets))
+        by_rank = np.lexsort((ranks, self._judged_index[owners])) if len(owners) else np.zeros(0, np.int64)
+        counts = np.append(np.diff(self.chosen_offsets), 0)[self.rows]
+        return Hits(
+            judged=self.judged,
+            present=self._present,
+            retrieved=np.append(np.diff(table.offsets), 0)[self.rows],
+            offsets=np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)]),
+            ranks=ranks[by_rank],
+            grades=self.grades[by_rank],
+            ties=Ties(starts[by_rank], sizes[by_rank]),
+            alignment_counts=AlignmentCounts(rows=table.size),
+            codes=None if self.codes is None else self.codes[by_rank],
+        )
+
+    @property
+    def _present(self) -> BoolArray:
+        return self.rows >= 0
+
+    @property
+    def _judged_index(self) -> IntArray:
+        """For each query of the table, its index among the judged queries; queries without judgements have no candidates here."""
+        index = np.zeros(len(self.table.queries), dtype=np.int64)
+        index[self.rows[self._present]] = np.flatnonzero(self._present)
+        return index

@@ -44,16 +44,16 @@ class SearchAxis:
     def near(self, value: Value, distance: int) -> list[Value]:
         """The values at this distance: so many places before and after, or so many steps moved from one weight to another."""
         if self.kind == "choice":
-            return [one for one in self.values if one != value]
+            return [other for other in self.values if other != value]
         if self.kind == "weights":
-            return [one for one in self.values if _moved(value, one, distance / _steps(self.values))]
+            return [other for other in self.values if _moved(value, other, distance / _steps(self.values))]
         at = self.values.index(value)
         return [self.values[place] for place in (at - distance, at + distance) if 0 <= place < len(self.values)]
 
 
-def _distance(one: Value, other: Value) -> float:
+def _distance(first: Value, second: Value) -> float:
     """How far two values are apart; weights are compared by their shares."""
-    return math.dist(_shares(one), _shares(other))
+    return math.dist(_shares(first), _shares(second))
 
 
 def _shares(value: Value) -> tuple[float, ...]:
@@ -69,9 +69,9 @@ def _steps(values: Sequence[Value]) -> int:
     return round(1 / least)
 
 
-def _moved(one: Value, other: Value, share: float) -> bool:
+def _moved(first: Value, second: Value, share: float) -> bool:
     """Whether one weight is lower by the share, another higher by it, and the rest are the same."""
-    changes = [round((second - first) / share, 6) for first, second in zip(_shares(one), _shares(other), strict=True)]
+    changes = [round((after - before) / share, 6) for before, after in zip(_shares(first), _shares(second), strict=True)]
     return sorted(change for change in changes if change) == [-1.0, 1.0]
 
 
@@ -136,7 +136,7 @@ class Space:
 
     def grid(self) -> list[Settings]:
         """The default settings, then every other combination, each once."""
-        return list(dict.fromkeys((self.default, *(one for family in self.families for one in family.grid()))))
+        return list(dict.fromkeys((self.default, *(settings for family in self.families for settings in family.grid()))))
 
 
 def settings_text(settings: Settings) -> str:

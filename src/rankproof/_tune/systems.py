@@ -59,8 +59,8 @@ class LoadedSharedScorer(LoadedScorer):
         place, known = self._context.corpus_key, self._value.memo.scores
         missing = [doc for doc in docs if (place, query.text, doc) not in known]
         if missing:
-            found = np.asarray(self._scorer().scores(query, missing), dtype=np.float64)
-            known.update({(place, query.text, doc): score for doc, score in zip(missing, found.tolist(), strict=True)})
+            scores = np.asarray(self._scorer().scores(query, missing), dtype=np.float64)
+            known.update({(place, query.text, doc): score for doc, score in zip(missing, scores.tolist(), strict=True)})
         return np.array([known[place, query.text, doc] for doc in docs], dtype=np.float64)
 
     def _scorer(self) -> LoadedScorer:
@@ -76,8 +76,8 @@ def share_scorers(stage: Stage, memos: dict[Scorer, ScoreMemo]) -> Stage:
     for part in stage_with_inputs(stage):
         if isinstance(part, Rerank) and isinstance(part.by, _POINTWISE):
             changes[part] = {"by": SharedScorer(part.by, memos.setdefault(part.by, ScoreMemo()))}
-    found: Stage = changed_part(stage, changes)
-    return found
+    shared: Stage = changed_part(stage, changes)
+    return shared
 
 
 class SystemObjective:
@@ -101,10 +101,10 @@ class SystemObjective:
     def values(self, settings: Sequence[Settings]) -> FloatArray:
         """A row for each settings."""
         if new := [setting for setting in settings if setting not in self._rows]:
-            for one, system in zip(new, self._run(new).result.systems, strict=True):
-                found = system.measures[str(self.measure)]
-                by_query = dict(zip(found.query_ids, found.values.tolist(), strict=True))
-                self._rows[one] = np.array([by_query[query] for query in self.queries])
+            for setting, system in zip(new, self._run(new).result.systems, strict=True):
+                result = system.measures[str(self.measure)]
+                by_query = dict(zip(result.query_ids, result.values.tolist(), strict=True))
+                self._rows[setting] = np.array([by_query[query] for query in self.queries])
         return np.stack([self._rows[setting] for setting in settings])
 
     def is_trained(self, settings: Settings) -> bool:
@@ -113,8 +113,8 @@ class SystemObjective:
 
     def fitted_values(self, settings: Settings, train: IntArray) -> FloatArray:
         """The values of the settings, which no training changes."""
-        found: FloatArray = self.values([settings])[0]
-        return found
+        values: FloatArray = self.values([settings])[0]
+        return values
 
     def _run(self, settings: Sequence[Settings]) -> ExperimentResult:
         stages = (share_scorers(self._tuned.with_settings(setting), self._memos) for setting in settings)

@@ -1,12 +1,18 @@
-"""The tables and sentences of a tuning."""
+"""The tables and sentences of a tuning, and the tuned system as an experiment file."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import pluralise
+from rankproof._experiment.config_write import experiment_toml
+from rankproof._experiment.experiment import Experiment
 from rankproof._statistics.intervals import MIN_DIFFERENT
 from rankproof._tune.space import Settings, Value, settings_text, value_text
 from rankproof._tune.tuning import TunedResult, TuningBaseline
+from rankproof.stages._base import Stage
 
 FEW_QUERIES = 50
 _SHOWN_TRIALS = 10
@@ -84,13 +90,13 @@ def _against(baseline: TuningBaseline) -> str:
 
 
 def _notes(result: TunedResult) -> tuple[str, ...]:
-    found = []
+    notes = []
     if len(result.queries) < FEW_QUERIES:
-        found.append(f"{len(result.queries)} queries are few to tune on: the choice and its gain can differ much on others")
+        notes.append(f"{len(result.queries)} queries are few to tune on: the choice and its gain can differ much on others")
     edges = [name for name, value in result.best if _is_edge(result, name, value)]
     if edges:
-        found.append(f"the best value of {', '.join(edges)} is at the end of its range: a wider range may be better")
-    return tuple(found)
+        notes.append(f"the best value of {', '.join(edges)} is at the end of its range: a wider range may be better")
+    return tuple(notes)
 
 
 def _is_edge(result: TunedResult, name: str, value: Value) -> bool:
@@ -123,7 +129,7 @@ def _parameters_table(result: TunedResult) -> Table:
     rows = []
     for name, value in result.best:
         chosen = [dict(settings)[name] for settings in result.held.chosen if name in dict(settings)]
-        same = sum(one == value for one in chosen) / len(result.held.chosen)
+        same = sum(other == value for other in chosen) / len(result.held.chosen)
         others = ", ".join(map(value_text, sorted(set(chosen), key=_sort_key)))
         rows.append((name, value_text(default[name]) if name in default else "", value_text(value), same, others))
     whole = next((share for settings, share in result.shares if settings == result.best), 0.0)
@@ -179,5 +185,26 @@ def _trials_table(result: TunedResult) -> Table:
 
 
 def _cell(settings: Settings, key: str) -> str:
-    found = dict(settings).get(key)
-    return "" if found is None else value_text(found)
+    value = dict(settings).get(key)
+    return "" if value is None else value_text(value)
+
+
+TUNED = "tuned"
+
+
+def tuned_toml(experiment: Experiment, systems: Mapping[str, Stage], result: TunedResult) -> str:
+    """The experiment with these systems; comments say how the settings were chosen and what they gain."""
+    first = next(iter(systems))
+    changed = replace(experiment, systems=systems, baseline=first, costs={}, measures=None)
+    return f"{_comment(result)}{experiment_toml(changed)}"
+
+
+def _comment(result: TunedResult) -> str:
+    plan = result.plan
+    lines = [
+        verdict(result),
+        f"Chosen by {result.measure} on {len(result.queries)} queries: {plan.search} search, {len(result.trials)} trials.",
+        f"The gain is by nested cross-validation: {plan.folds} folds, {plan.repeats} repeats, seed {plan.seed}.",
+        f"On these queries `rankproof run` shows the naive gain; its optimism is {result.optimism:+.4f}.",
+    ]
+    return "".join(f"# {line}\n" for line in lines)

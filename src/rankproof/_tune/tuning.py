@@ -11,8 +11,19 @@ import numpy as np
 from rankproof._data.arrays import FloatArray
 from rankproof._data.validation import checked_integer
 from rankproof._statistics.means import weighted_mean
-from rankproof._tune.folds import FOLDS, REPEATS, HeldOut, HeldOutGain, check_enough_queries, cross_validate, held_out_gain
-from rankproof._tune.search import SEARCHES, Objective, SearchName, Trials
+from rankproof._tune.search import (
+    FOLDS,
+    REPEATS,
+    SEARCHES,
+    HeldOut,
+    HeldOutGain,
+    Objective,
+    SearchName,
+    Trials,
+    check_enough_queries,
+    cross_validate,
+    held_out_gain,
+)
 from rankproof._tune.space import ParameterFamily, Settings, Space
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerMeasure
@@ -106,10 +117,10 @@ class TunedResult:
 
 def tunable_measure(measure: Measure | str) -> Measure:
     """A measure that can choose settings: a mean of rankings with a better direction."""
-    found = parse_measure(measure)
-    if isinstance(found, AnswerMeasure) or found.summary != "mean" or found.higher_is_better is None:
-        raise UsageError(f"{found} cannot choose settings", fix="choose a mean of rankings, such as nDCG@10")
-    return found
+    parsed = parse_measure(measure)
+    if isinstance(parsed, AnswerMeasure) or parsed.summary != "mean" or parsed.higher_is_better is None:
+        raise UsageError(f"{parsed} cannot choose settings", fix="choose a mean of rankings, such as nDCG@10")
+    return parsed
 
 
 def tune_objective(
@@ -141,11 +152,11 @@ def tune_objective(
     baselines, best_single = [_baseline("default", held, default, weights)], None
     if singles:
         first, *rest = singles.values()
-        choice = Space(first, tuple(ParameterFamily(one, ()) for one in rest))
+        choice = Space(first, tuple(ParameterFamily(setting, ()) for setting in rest))
         alone = cross_validate(trials, choice, SEARCHES["grid"], **validate)
         baselines.append(_baseline("best single run", held, alone.values, weights))
         best_single = _best_single(trials, singles, measure, weights)
-    means = {one: weighted_mean(trials.values_of(one), weights) for one in tried}
+    means = {setting: weighted_mean(trials.values_of(setting), weights) for setting in tried}
     return TunedResult(
         measure=measure,
         plan=plan,

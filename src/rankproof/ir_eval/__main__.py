@@ -91,14 +91,14 @@ def _table(args: argparse.Namespace, dataset: Dataset) -> Table:
 
     model = args.model or default_encoder()
     runs = run_systems(dataset.queries, dataset.corpus, MODES, max(args.k, 100), model=model)
-    values = {mode: evaluate_run(found, dataset.qrels, args.k, args.method) for mode, found in runs.items()}
+    values = {mode: evaluate_run(run, dataset.qrels, args.k, args.method) for mode, run in runs.items()}
     names = tuple(values[MODES[0]][0])
     sizes = f"{pluralise(len(dataset.corpus), 'document')}, {pluralise(len(dataset.qrels), 'judged query', 'judged queries')}"
     return Table(
         "ir_eval",
         f"{for_message(dataset.name)}: {sizes}; encoder {for_message(model)}; {args.method} gain",
         (Column("system"), *(Column(name, "value") for name in names)),
-        tuple((mode, *(found[name] for name in names)) for mode, (found, _) in values.items()),
+        tuple((mode, *(means[name] for name in names)) for mode, (means, _) in values.items()),
         sentences=("To test these differences: rankproof run, then rankproof compare.",),
         notes=tuple(_notes(dataset, {mode: notes for mode, (_, notes) in values.items()})),
         facts={"encoder": model, "k": args.k, "method": args.method, "n": len(dataset.qrels)},

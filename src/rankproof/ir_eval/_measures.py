@@ -17,7 +17,7 @@ from rankproof._evaluation.options import EvaluateOptions
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._answers import token_set_f1
 from rankproof.measures._base import Measure
-from rankproof.measures._dcg import DCG, nDCG
+from rankproof.measures._gains import DCG, nDCG
 from rankproof.measures._precision_recall import P, Success
 from rankproof.measures._user_model import RR
 
@@ -38,20 +38,20 @@ def align_rankings(rankings: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Ma
     gains nothing.
     """
     grades = Qrels.from_dict(qrels)
-    given = {checked_id(query, "query"): document_ids(ranking) for query, ranking in check_mapping(rankings, "run").items()}
-    strange = tuple(query for query in given if query not in grades)
-    places = [_judged_ranks(given.get(query, []), grades[query]) for query in grades]
+    ids = {checked_id(query, "query"): document_ids(ranking) for query, ranking in check_mapping(rankings, "run").items()}
+    strange = tuple(query for query in ids if query not in grades)
+    places = [_judged_ranks(ids.get(query, []), grades[query]) for query in grades]
     flat = [place for query in places for place in query]
     ranks = np.array([rank for rank, _ in flat], dtype=np.int64)
     return Hits(
         judged=judge_qrels(grades),
-        present=np.array([query in given for query in grades], dtype=np.bool_),
-        retrieved=np.array([len(given.get(query, [])) for query in grades], dtype=np.int64),
+        present=np.array([query in ids for query in grades], dtype=np.bool_),
+        retrieved=np.array([len(ids.get(query, [])) for query in grades], dtype=np.int64),
         offsets=np.cumsum([0, *map(len, places)], dtype=np.int64),
         ranks=ranks,
         grades=np.array([grade for _, grade in flat], dtype=np.int64),
         ties=Ties.none(ranks),
-        alignment_counts=AlignmentCounts(rows=sum(map(len, given.values())), unjudged=len(strange), unjudged_queries=strange),
+        alignment_counts=AlignmentCounts(rows=sum(map(len, ids.values())), unjudged=len(strange), unjudged_queries=strange),
     )
 
 

@@ -56,8 +56,10 @@ if TYPE_CHECKING:
     from rankproof.measures._counts import NumRel as NumRel
     from rankproof.measures._counts import NumRelRet as NumRelRet
     from rankproof.measures._counts import NumRet as NumRet
-    from rankproof.measures._dcg import DCG as DCG
-    from rankproof.measures._dcg import nDCG as nDCG
+    from rankproof.measures._counts import StringMeasure as StringMeasure
+    from rankproof.measures._counts import TextResult as TextResult
+    from rankproof.measures._counts import relstring as relstring
+    from rankproof.measures._counts import runid as runid
     from rankproof.measures._diversity import AP_IA as AP_IA
     from rankproof.measures._diversity import ERR_IA as ERR_IA
     from rankproof.measures._diversity import NRBP as NRBP
@@ -67,11 +69,13 @@ if TYPE_CHECKING:
     from rankproof.measures._diversity import alpha_nDCG as alpha_nDCG
     from rankproof.measures._diversity import nERR_IA as nERR_IA
     from rankproof.measures._diversity import nNRBP as nNRBP
-    from rankproof.measures._gain_levels import IDCG as IDCG
-    from rankproof.measures._gain_levels import G as G
-    from rankproof.measures._gain_levels import Rndcg as Rndcg
-    from rankproof.measures._gain_levels import binG as binG
-    from rankproof.measures._gain_levels import ndcg_rel as ndcg_rel
+    from rankproof.measures._gains import DCG as DCG
+    from rankproof.measures._gains import IDCG as IDCG
+    from rankproof.measures._gains import G as G
+    from rankproof.measures._gains import Rndcg as Rndcg
+    from rankproof.measures._gains import binG as binG
+    from rankproof.measures._gains import nDCG as nDCG
+    from rankproof.measures._gains import ndcg_rel as ndcg_rel
     from rankproof.measures._groups import P_avgjg as P_avgjg
     from rankproof.measures._groups import Rprec_mult_avgjg as Rprec_mult_avgjg
     from rankproof.measures._groups import map_avgjg as map_avgjg
@@ -99,6 +103,7 @@ if TYPE_CHECKING:
     from rankproof.measures._precision_recall import SetP as SetP
     from rankproof.measures._precision_recall import SetR as SetR
     from rankproof.measures._precision_recall import Success as Success
+    from rankproof.measures._precision_recall import Utility as Utility
     from rankproof.measures._precision_recall import relative_P as relative_P
     from rankproof.measures._preferences import NumPrefs as NumPrefs
     from rankproof.measures._preferences import NumPrefsFul as NumPrefsFul
@@ -108,16 +113,11 @@ if TYPE_CHECKING:
     from rankproof.measures._registry import TEXT_MEASURES as TEXT_MEASURES
     from rankproof.measures._registry import default_answer_measures as default_answer_measures
     from rankproof.measures._registry import default_measures as default_measures
-    from rankproof.measures._text import StringMeasure as StringMeasure
-    from rankproof.measures._text import TextResult as TextResult
-    from rankproof.measures._text import relstring as relstring
-    from rankproof.measures._text import runid as runid
-    from rankproof.measures._trec_user import GradedRBP as GradedRBP
-    from rankproof.measures._trec_user import RBPResid as RBPResid
-    from rankproof.measures._trec_user import Utility as Utility
     from rankproof.measures._user_model import ERR as ERR
     from rankproof.measures._user_model import RBP as RBP
     from rankproof.measures._user_model import RR as RR
+    from rankproof.measures._user_model import GradedRBP as GradedRBP
+    from rankproof.measures._user_model import RBPResid as RBPResid
     from rankproof.measures._user_model import nERR as nERR
 else:
     from rankproof._registry import lazy_names
@@ -130,7 +130,7 @@ else:
             "SummedMeasure",
         ),
         "_own": ("FunctionMeasure", "GradesFunction", "from_function"),
-        "_text": ("StringMeasure", "TextResult"),
+        "_counts": ("StringMeasure", "TextResult"),
         "_parse": ("MeasureLike", "parse_measure", "parse_measures"),
         "_registry": ("ANSWER_MEASURES", "MEASURES", "TEXT_MEASURES", "default_answer_measures", "default_measures"),
     }

@@ -97,8 +97,8 @@ class AnswerMeasure(Measure):
 
     def answer_values(self, cases: Sequence[AnswerCase], encode: Encode | None = None) -> list[float | None]:
         """A value for each case; 0 for an answer that is missing."""
-        found = [self.value(case) for case in cases]
-        return [value if value is None or case.state != "missing" else 0.0 for case, value in zip(cases, found, strict=True)]
+        values = [self.value(case) for case in cases]
+        return [value if value is None or case.state != "missing" else 0.0 for case, value in zip(cases, values, strict=True)]
 
     def outcomes(self, cases: Sequence[AnswerCase], encode: Encode | None = None) -> Sequence[float | str | None]:
         """A value for each case, or why there is none where that is known."""
@@ -188,8 +188,8 @@ class ReferenceContained(TextMeasure):
     )
 
     def score(self, answer: str, reference: str) -> float:
-        given, expected = normalise_answer(answer), normalise_answer(reference)
-        return float(f" {expected} " in f" {given} ") if expected else float(not given)
+        actual, expected = normalise_answer(answer), normalise_answer(reference)
+        return float(f" {expected} " in f" {actual} ") if expected else float(not actual)
 
 
 Contains = ReferenceContained()
@@ -204,17 +204,17 @@ def _unicode_word() -> re.Pattern[str]:
     return re.compile(rf"[^\W_](?:[^\W_]|[{combining_marks()}])*")
 
 
-def lcs_length(one: Sequence[str], other: Sequence[str]) -> int:
+def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
     """The length of the longest common subsequence, by bit vectors (Hyyrö 2004): each 0 is a matched word."""
     positions: dict[str, int] = {}
-    for at, word in enumerate(one):
+    for at, word in enumerate(first):
         positions[word] = positions.get(word, 0) | 1 << at
-    every = (1 << len(one)) - 1
+    every = (1 << len(first)) - 1
     row = every
-    for word in other:
+    for word in second:
         matches = row & positions.get(word, 0)
         row = (row + matches | row - matches) & every
-    return len(one) - row.bit_count()
+    return len(first) - row.bit_count()
 
 
 def rouge_words(text: str) -> list[str]:
@@ -242,8 +242,8 @@ class RougeL(TextMeasure):
     )
 
     def score(self, answer: str, reference: str) -> float:
-        given, expected = (rouge_words(text) for text in (answer, reference))
-        return 2 * lcs_length(given, expected) / (len(given) + len(expected)) if given and expected else 0.0
+        actual, expected = (rouge_words(text) for text in (answer, reference))
+        return 2 * lcs_length(actual, expected) / (len(actual) + len(expected)) if actual and expected else 0.0
 
 
 ROUGE_L = RougeL()
@@ -295,9 +295,9 @@ def token_set_f1(answer: str, reference: str, *, stop_words: Collection[str] = (
 
 def token_bag_f1(answer: str, reference: str, *, stop_words: Collection[str] = ()) -> float:
     """F1(tokens='bag'): the same over bags of words, with repetitions; 1 where both are empty, 0 where one is."""
-    given, expected = (word_bag(text, stop_words) for text in (answer, reference))
-    both = given.total() + expected.total()
-    return 2 * (given & expected).total() / both if both else float(is_empty_answer(answer) == is_empty_answer(reference))
+    actual, expected = (word_bag(text, stop_words) for text in (answer, reference))
+    both = actual.total() + expected.total()
+    return 2 * (actual & expected).total() / both if both else float(is_empty_answer(answer) == is_empty_answer(reference))
 
 
 def _words(text: str, stop_words: Collection[str]) -> frozenset[str]:
@@ -369,13 +369,13 @@ class AnswerSimilarity(AnswerMeasure):
             raise UsageError(f"{self} needs an encoder", fix="pass encode, a function of a model's name and texts")
         texts = [text for case in cases for text in (case.text, *case.references)]
         rows = iter(encode(self.model, texts)) if texts else iter(())
-        found: list[float | None] = []
+        values: list[float | None] = []
         for case in cases:
             answer = next(rows)
             nearest = max((float(answer @ next(rows)) for _ in case.references), default=None)
             empty = case.state == "missing" or not case.text.strip()
-            found.append(None if nearest is None else 0.0 if empty else min(max(nearest, -1.0), 1.0))
-        return found
+            values.append(None if nearest is None else 0.0 if empty else min(max(nearest, -1.0), 1.0))
+        return values
 
     def _changed(self) -> dict[str, Any]:
         return {"model": self.model}

@@ -29,11 +29,7 @@ class AveragePrecision(SummedMeasure, BinaryCutoffMeasure):
     )
     source = "trec_eval map, map_cut"
     parity = "trec_eval"
-    aliases = (
-        "map",
-        "average_precision",
-        "map_cut",
-    )
+    aliases = ("map", "average_precision", "map_cut")
     advice = Advice(
         "ordering",
         "all relevant documents matter and grades do not: collections with deep judgements.",
@@ -41,10 +37,10 @@ class AveragePrecision(SummedMeasure, BinaryCutoffMeasure):
     )
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        top = those.ranks <= self.depth
-        nth, ranks = those.nth[top], those.ranks[top]
-        return SumParts(hits, those.at[top], nth.astype(np.float64), 1.0 / ranks, nth / ranks, those.total)
+        relevant = relevant_found(hits, self.least)
+        top = relevant.ranks <= self.depth
+        nth, ranks = relevant.nth[top], relevant.ranks[top]
+        return SumParts(hits, relevant.at[top], nth.astype(np.float64), 1.0 / ranks, nth / ranks, relevant.total)
 
     def chance(self, ranking: RandomRanking) -> float:
         """((1 - c) H + c n) / N with n ranks, c = (R - 1) / (N - 1) and H = 1 + 1/2 + … + 1/n."""
@@ -63,6 +59,7 @@ def _expected_average_precision(documents: int, relevant: int, length: int) -> f
 AP = AveragePrecision()
 
 
+# MIN_GEO_MEAN of trec_eval.
 _FLOOR = 1e-5
 
 
@@ -121,14 +118,15 @@ class SmoothedLogitAP(BinaryMeasure):
     range = (-math.inf, math.inf)
 
     def values(self, hits: Hits) -> FloatArray:
-        those = relevant_found(hits, self.least)
-        found = those.sum_by_query(those.nth / those.ranks)
-        return np.asarray(np.log((1.0 + found) / (1.0 + those.total - found)))
+        relevant = relevant_found(hits, self.least)
+        sums = relevant.sum_by_query(relevant.nth / relevant.ranks)
+        return np.asarray(np.log((1.0 + sums) / (1.0 + relevant.total - sums)))
 
 
 yaap = SmoothedLogitAP()
 
 
+# INFAP_EPSILON of trec_eval.
 _EPSILON = 1e-5
 
 
@@ -153,26 +151,26 @@ class InferredAP(BinaryMeasure):
     )
 
     def values(self, hits: Hits) -> FloatArray:
-        those, above = relevant_found(hits, self.least), nonrelevant_above(hits, self.least)
-        relevant = those.nth - 1
-        share = (relevant + _EPSILON) / (relevant + above.nonrelevant + 2 * _EPSILON)
-        return ratio(those.sum_by_query((1.0 + above.pooled * share) / those.ranks), those.total)
+        relevant, above = relevant_found(hits, self.least), nonrelevant_above(hits, self.least)
+        relevant_above = relevant.nth - 1
+        share = (relevant_above + _EPSILON) / (relevant_above + above.nonrelevant + 2 * _EPSILON)
+        return ratio(relevant.sum_by_query((1.0 + above.pooled * share) / relevant.ranks), relevant.total)
 
 
 infAP = InferredAP()  # noqa: N816
 
 
-def interpolated_precision(those: RelevantFound, recall: float, *, version_9: bool) -> FloatArray:
+def interpolated_precision(relevant: RelevantFound, recall: float, *, version_9: bool) -> FloatArray:
     """The best precision at this recall or beyond, 0 where it is not reached.
 
     The number of relevant documents that the recall needs is rounded half up as in trec_eval 10, or from 0.1 up as in version 9.
     """
-    exact = recall * those.total
+    exact = recall * relevant.total
     whole = np.floor(exact)
     needed = np.floor(exact + 0.9) if version_9 else whole + (exact - whole >= 0.5)
-    reached = those.nth >= needed[those.query_index]
-    best = np.zeros(len(those.total))
-    np.maximum.at(best, those.query_index[reached], those.nth[reached] / those.ranks[reached])
+    reached = relevant.nth >= needed[relevant.query_index]
+    best = np.zeros(len(relevant.total))
+    np.maximum.at(best, relevant.query_index[reached], relevant.nth[reached] / relevant.ranks[reached])
     return best
 
 
@@ -230,8 +228,8 @@ class ElevenPointAverage(BinaryMeasure):
     suffix: ClassVar[str | None] = "recalls"
 
     def values(self, hits: Hits) -> FloatArray:
-        those = relevant_found(hits, self.least)
-        values = (interpolated_precision(those, recall, version_9=hits.trec_eval_9) for recall in self.recalls)
+        relevant = relevant_found(hits, self.least)
+        values = (interpolated_precision(relevant, recall, version_9=hits.trec_eval_9) for recall in self.recalls)
         return np.asarray(sum(values) / len(self.recalls))
 
 

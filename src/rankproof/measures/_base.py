@@ -30,14 +30,14 @@ def gains(grades: IntArray, gain: GainScheme) -> FloatArray:
 
     Where gains are given, a grade without one is its own gain.
     """
-    found = np.maximum(grades, 0).astype(np.float64)
+    values = np.maximum(grades, 0).astype(np.float64)
     if gain == "linear":
-        return found
+        return values
     if gain == "exp":
-        return np.asarray(np.exp2(found) - 1.0)
-    for grade, given in gain:
-        found[grades == grade] = given
-    return found
+        return np.asarray(np.exp2(values) - 1.0)
+    for grade, value in gain:
+        values[grades == grade] = value
+    return values
 
 
 def discount_gains(gain: FloatArray, ranks: IntArray) -> FloatArray:
@@ -96,7 +96,7 @@ def _integer_or_none(name: str, too_large: str) -> Callable[[object], int | None
 def _recalls(value: object) -> tuple[float, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise UsageError(f"recalls {for_message(repr(value))} is not a list", fix="write it like (0.25,0.5,0.75)")
-    points = tuple(sorted({_fraction(one, "recall") for one in value}))
+    points = tuple(sorted({_fraction(recall, "recall") for recall in value}))
     if not points:
         raise UsageError("recalls is empty", fix="write it like (0.25,0.5,0.75)")
     return points
@@ -137,9 +137,9 @@ def _gain_value(value: object) -> float:
 
 
 def _weights(value: object) -> tuple[float, ...]:
-    if isinstance(value, str) or not isinstance(value, Iterable) or len(given := tuple(value)) != 4:
+    if isinstance(value, str) or not isinstance(value, Iterable) or len(weights := tuple(value)) != 4:
         raise UsageError(f"weights {for_message(repr(value))} are not four numbers", fix="write them like (1,-1,0,0)")
-    return tuple(float(_number(one, "weight")) for one in given)
+    return tuple(float(_number(weight, "weight")) for weight in weights)
 
 
 def _grade(value: object) -> int:
@@ -276,11 +276,11 @@ class Measure(ABC):
 
     def __post_init__(self) -> None:
         for setting in settings_of(type(self)):
-            given, is_own = getattr(self, setting.field), bool(setting.option.description)
+            value, is_own = getattr(self, setting.field), bool(setting.option.description)
             if setting.field in PARAMETER_CHECKS and not is_own:
-                object.__setattr__(self, setting.field, PARAMETER_CHECKS[setting.field](given))
-            elif not (given is None and setting.optional):
-                object.__setattr__(self, setting.field, checked_setting(setting, given))
+                object.__setattr__(self, setting.field, PARAMETER_CHECKS[setting.field](value))
+            elif not (value is None and setting.optional):
+                object.__setattr__(self, setting.field, checked_setting(setting, value))
 
     @abstractmethod
     def values(self, hits: Hits) -> FloatArray:
@@ -314,7 +314,7 @@ class Measure(ABC):
 
     def __call__(self, **parameters: Any) -> Measure:
         if "judged_only" in parameters and self.kind in ("binary", "graded"):
-            from rankproof.measures._judged_only import with_judged_only
+            from rankproof.measures._judged import with_judged_only
 
             return with_judged_only(self, parameters.pop("judged_only"))(**parameters)
         return replace(self, **self._known(parameters))
@@ -348,7 +348,7 @@ class Measure(ABC):
 
     def _changed(self) -> dict[str, Any]:
         shown = [field for field in fields(self) if field.name != self.at]
-        return {_written(one.name): getattr(self, one.name) for one in shown if getattr(self, one.name) != one.default}
+        return {_written(field.name): getattr(self, field.name) for field in shown if getattr(self, field.name) != field.default}
 
     def _known(self, parameters: dict[str, Any]) -> dict[str, Any]:
         known = {_written(field.name): field.name for field in fields(self)}

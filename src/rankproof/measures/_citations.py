@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal
 
 from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, checkable_claims, cites_of_claims, claims_of
@@ -34,12 +35,12 @@ def cited_sentences(case: AnswerCase) -> list[CitedSentence]:
     if by_mark is None:
         by_mark = [case.cited_contexts] * len(claims)
     known = len(case.contexts or ())
-    found = []
+    sentences = []
     for claim, cites in zip(claims, by_mark, strict=True):
-        given = tuple(n for n in dict.fromkeys(cites) if 1 <= n <= known)
+        cited = tuple(n for n in dict.fromkeys(cites) if 1 <= n <= known)
         if claim.remark is None:
-            found.append(CitedSentence(claim, given, sum(not 1 <= n <= known for n in cites)))
-    return found
+            sentences.append(CitedSentence(claim, cited, sum(not 1 <= n <= known for n in cites)))
+    return sentences
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -93,8 +94,8 @@ class _CitationMeasure(ClaimMeasure):
 
     def value(self, case: AnswerCase) -> float | None:
         if self.by == "judgements":
-            found = self.by_judgements(case)
-            return None if isinstance(found, str) else found
+            outcome = self.by_judgements(case)
+            return None if isinstance(outcome, str) else outcome
         return super().value(case)
 
     def _changed(self) -> dict[str, Any]:
@@ -131,13 +132,13 @@ class CitationPrecision(_CitationMeasure):
         return len(cited & relevant) / len(cited) if cited else 0.0
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
-        found = _by_shown(verdicts.get("answer-cited", ()))
+        shown = _by_shown(verdicts.get("answer-cited", ()))
         credits: list[float] = []
         for sentence in cited_sentences(case):
-            joint = found.get((sentence.claim.n, sentence.cites))
+            joint = shown.get((sentence.claim.n, sentence.cites))
             if joint is not None and joint.verdict == "nothing_to_check":
                 continue
-            credits += [_cite_credit(sentence, cite, found) for cite in sentence.cites] + [0.0] * sentence.invented
+            credits += [_cite_credit(sentence, cite, shown) for cite in sentence.cites] + [0.0] * sentence.invented
         return sum(credits) / len(credits) if credits else "no_claim"
 
     def by_words(self, case: AnswerCase) -> Outcome:
@@ -159,21 +160,21 @@ def _by_shown(verdicts: Sequence[ClaimVerdict]) -> Shown:
     return {(verdict.claim.n, verdict.shown or ()): verdict for verdict in verdicts}
 
 
-def _cite_credit(sentence: CitedSentence, cite: int, found: Shown) -> float:
+def _cite_credit(sentence: CitedSentence, cite: int, shown: Shown) -> float:
     """The credit of one cite: 1 if it is needed; the score of the cite alone where the judge gives scores."""
-    joint, alone = found[sentence.claim.n, sentence.cites], found.get((sentence.claim.n, (cite,)))
+    joint, alone = shown[sentence.claim.n, sentence.cites], shown.get((sentence.claim.n, (cite,)))
     if alone is not None and alone.score is not None:
         return alone.score
     if joint.verdict != "supported":
         return 0.0
     if alone is not None and alone.verdict == "supported":
         return 1.0
-    return float(found[sentence.claim.n, other_cites(sentence, cite)].verdict != "supported")
+    return float(shown[sentence.claim.n, other_cites(sentence, cite)].verdict != "supported")
 
 
 def other_cites(sentence: CitedSentence, cite: int) -> tuple[int, ...]:
     """The cites of a sentence without one of them."""
-    return tuple(one for one in sentence.cites if one != cite)
+    return tuple(other for other in sentence.cites if other != cite)
 
 
 class CitationRecall(_CitationMeasure):
@@ -187,11 +188,7 @@ class CitationRecall(_CitationMeasure):
         f" cite counts 0.{CITATION_MARKS} judge='overlap': mean share of each sentence's content words in its cited passages."
     )
     source = _SOURCE
-    advice = Advice(
-        "answering",
-        "an answer should cite everything that supports it.",
-        "one good source is enough.",
-    )
+    advice = Advice("answering", "an answer should cite everything that supports it.", "one good source is enough.")
     tables: ClassVar[tuple[ClaimTable, ...]] = ("answer-cited",)
 
     def of_documents(self, cited: frozenset[str], relevant: frozenset[str]) -> float:
@@ -201,14 +198,14 @@ class CitationRecall(_CitationMeasure):
         """The verdicts on all cites of each sentence, which have the most contexts."""
         joint: dict[int, ClaimVerdict] = {}
         for verdict in verdicts:
-            joint[verdict.claim.n] = max(joint.get(verdict.claim.n, verdict), verdict, key=lambda each: each.contexts_shown)
+            joint[verdict.claim.n] = max(joint.get(verdict.claim.n, verdict), verdict, key=attrgetter("contexts_shown"))
         return list(joint.values())
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
-        found = _by_shown(verdicts.get("answer-cited", ()))
+        shown = _by_shown(verdicts.get("answer-cited", ()))
         credits = []
         for sentence in cited_sentences(case):
-            joint = found[sentence.claim.n, sentence.cites] if sentence.cites else None
+            joint = shown[sentence.claim.n, sentence.cites] if sentence.cites else None
             if joint is None or joint.verdict != "nothing_to_check":
                 credits.append(0.0 if joint is None else joint.credit)
         return sum(credits) / len(credits) if credits else "no_claim"

@@ -89,8 +89,8 @@ class ClaimMeasure(AnswerMeasure):
 
     def claim_value(self, case: AnswerCase, verdicts: Verdicts) -> float | None:
         """The value by the verdicts of the judge; None where there is none."""
-        found = self.outcome(case, verdicts)
-        return None if isinstance(found, str) else found
+        outcome = self.outcome(case, verdicts)
+        return None if isinstance(outcome, str) else outcome
 
     def value(self, case: AnswerCase) -> float | None:
         if self.judge != OVERLAP:
@@ -124,16 +124,16 @@ def checked(verdicts: Iterable[ClaimVerdict]) -> list[ClaimVerdict]:
 
 def mean_credit(verdicts: Iterable[ClaimVerdict]) -> Outcome:
     """The mean credit of the claims that have something to check."""
-    credits = [one.credit for one in checked(verdicts)]
+    credits = [verdict.credit for verdict in checked(verdicts)]
     return sum(credits) / len(credits) if credits else "no_claim"
 
 
 def by_reference(verdicts: Iterable[ClaimVerdict]) -> dict[int, list[ClaimVerdict]]:
     """The verdicts of each reference."""
-    found: dict[int, list[ClaimVerdict]] = {}
+    groups: dict[int, list[ClaimVerdict]] = {}
     for verdict in verdicts:
-        found.setdefault(verdict.claim.reference, []).append(verdict)
-    return found
+        groups.setdefault(verdict.claim.reference, []).append(verdict)
+    return groups
 
 
 def best(outcomes: Iterable[Outcome], otherwise: NoValue = "no_claim") -> Outcome:
@@ -179,7 +179,9 @@ def with_judge(measure: Measure, judge: str) -> Measure:
 
 def judged_measures(measures: MeasureLike | Iterable[MeasureLike], judge: str) -> list[Measure]:
     """The measures; a measure of claims that names no judge gets this one."""
-    return list(dict.fromkeys(one if names_judge else with_judge(one, judge) for one, names_judge in _read_measures(measures)))
+    return list(
+        dict.fromkeys(measure if names_judge else with_judge(measure, judge) for measure, names_judge in _read_measures(measures))
+    )
 
 
 def measures_in_results(measures: MeasureLike | Iterable[MeasureLike], known: Collection[Measure]) -> list[Measure]:
@@ -187,14 +189,16 @@ def measures_in_results(measures: MeasureLike | Iterable[MeasureLike], known: Co
 
     Judges of the same measure count before those of other measures; without any, words are compared. Several are an error.
     """
-    return list(dict.fromkeys(one if names_judge else _judged_in(one, known) for one, names_judge in _read_measures(measures)))
+    return list(
+        dict.fromkeys(measure if names_judge else _judged_in(measure, known) for measure, names_judge in _read_measures(measures))
+    )
 
 
 def written_measure(measure: MeasureLike) -> str:
     """The name of one measure, with its judge only if it is written there; an object that compares words names none."""
     parse_measure(measure)
-    ((found, names_judge),) = _read_measures(measure)
-    return str(found) if names_judge else measure_without_judge(found)
+    ((parsed, names_judge),) = _read_measures(measure)
+    return str(parsed) if names_judge else measure_without_judge(parsed)
 
 
 def as_written(measure: Measure, texts: Iterable[MeasureLike]) -> MeasureLike:
@@ -206,12 +210,12 @@ def as_written(measure: Measure, texts: Iterable[MeasureLike]) -> MeasureLike:
 def _read_measures(measures: MeasureLike | Iterable[MeasureLike]) -> Iterator[tuple[Measure, bool]]:
     """Each measure, and whether its judge is named, or it has none."""
     every = list(measures) if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
-    found = parse_measures(every)
-    if all(judge_of_measure(one) is None for one in found):
-        yield from ((one, True) for one in found)
+    parsed = parse_measures(every)
+    if all(judge_of_measure(measure) is None for measure in parsed):
+        yield from ((measure, True) for measure in parsed)
         return
-    for one in every:
-        for part, names_judge in _parts(one):
+    for item in every:
+        for part, names_judge in _parts(item):
             yield from ((measure, names_judge or judge_of_measure(measure) != OVERLAP) for measure in parse_measures(part))
 
 
@@ -226,8 +230,8 @@ def _parts(measure: MeasureLike) -> Iterator[tuple[MeasureLike, bool]]:
 
 def _judged_in(measure: Measure, known: Collection[Measure]) -> Measure:
     name = measure_without_judge(measure)
-    same = [one for one in known if measure_without_judge(one) == name]
-    judges = dict.fromkeys(judge for one in same or known if (judge := judge_of_measure(one)) is not None)
+    same = [other for other in known if measure_without_judge(other) == name]
+    judges = dict.fromkeys(judge for other in same or known if (judge := judge_of_measure(other)) is not None)
     if len(judges) > 1:
         names = ", ".join(str(with_judge(measure, judge)) for judge in judges)
         raise UsageError(f"the results have several judges, and {name} names none", fix=f"write one of: {names}")

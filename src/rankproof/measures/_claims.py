@@ -31,8 +31,8 @@ _CACHED_PAIRS = 64
 
 def _sentence_shares(case: AnswerCase) -> list[float]:
     """The share of each claim's words that the contexts contain."""
-    found = all_words(case.contexts or ())
-    shares = (claim_share(claim, found) for claim in checkable_claims(case.text))
+    context_words = all_words(case.contexts or ())
+    shares = (claim_share(claim, context_words) for claim in checkable_claims(case.text))
     return [share for share in shares if share is not None]
 
 
@@ -102,8 +102,8 @@ class AnswerHallucination(_AnswerInContexts):
     without_contexts = 1.0
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
-        found = checked(verdicts.get("answer-contexts", ()))
-        return float(any(one.verdict != "supported" for one in found)) if found else "no_claim"
+        checkable = checked(verdicts.get("answer-contexts", ()))
+        return float(any(verdict.verdict != "supported" for verdict in checkable)) if checkable else "no_claim"
 
     def by_words(self, case: AnswerCase) -> Outcome:
         shares = _sentence_shares(case)
@@ -139,8 +139,8 @@ class QuestionRelevance(ClaimMeasure):
         return mean_credit(verdicts.get("answer-question", ()))
 
     def by_words(self, case: AnswerCase) -> Outcome:
-        found = word_cosine(content_words(case.question), content_words(without_thinking(case.text)))
-        return "no_claim" if found is None else found
+        cosine = word_cosine(content_words(case.question), content_words(without_thinking(case.text)))
+        return "no_claim" if cosine is None else cosine
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +159,13 @@ class _Agreement:
         return 2 * self.precision * self.recall / (self.precision + self.recall)
 
 
-def _best_agreement(found: Sequence[_Agreement]) -> _Agreement:
+def _best_agreement(agreements: Sequence[_Agreement]) -> _Agreement:
     """That of the reference with the highest F1; a reference without claims only where no other is there."""
 
-    def rank(one: _Agreement) -> float:
-        return -1.0 if isinstance(one.f1, str) else one.f1
+    def rank(agreement: _Agreement) -> float:
+        return -1.0 if isinstance(agreement.f1, str) else agreement.f1
 
-    return max(found, key=rank)
+    return max(agreements, key=rank)
 
 
 class _AgainstReference(UnitMeasure):
@@ -248,11 +248,7 @@ class ClaimRecall(_AgainstReference):
         f" missing; no value if the question has no answer.{_BY_WORDS}the recall {_OF_WORDS}"
     )
     source = "Ru et al. 2024 (RAGChecker); an empty denominator has no value"
-    advice = Advice(
-        "answering",
-        "an answer must be complete.",
-        "references are longer than a good answer.",
-    )
+    advice = Advice("answering", "an answer must be complete.", "references are longer than a good answer.")
     tables: ClassVar[tuple[ClaimTable, ...]] = ("reference-answer",)
     own_table = "reference-answer"
 

@@ -62,8 +62,8 @@ class Compatibility(Measure):
         overlap = sum_by_query(owners, summed[depths[owners]] - summed[from_depth - 1], len(depths))
         totals = _sums(weights)
         best = totals[wanted] + wanted * (summed[depths] - summed[wanted])
-        found = np.where(hits.present, overlap, 0.0)
-        return ratio(found, best if self.normalize else totals[depths])
+        agreement = np.where(hits.present, overlap, 0.0)
+        return ratio(agreement, best if self.normalize else totals[depths])
 
 
 def _sums(terms: FloatArray) -> FloatArray:
@@ -93,12 +93,12 @@ class PairAccuracy(BinaryCutoffMeasure):
     )
 
     def values(self, hits: Hits) -> FloatArray:
-        those = relevant_found(hits, self.least)
-        top = those.ranks <= self.depth
-        relevant = those.count_within(self.depth)
-        others = np.minimum(hits.retrieved, self.depth) - relevant
-        above = sum_by_query(those.query_index[top], (those.ranks - those.nth)[top].astype(np.float64), len(relevant))
-        return np.where(relevant > 0, 1.0 - ratio(above, others * relevant), 0.0)
+        relevant = relevant_found(hits, self.least)
+        top = relevant.ranks <= self.depth
+        counts = relevant.count_within(self.depth)
+        others = np.minimum(hits.retrieved, self.depth) - counts
+        above = sum_by_query(relevant.query_index[top], (relevant.ranks - relevant.nth)[top].astype(np.float64), len(counts))
+        return np.where(counts > 0, 1.0 - ratio(above, others * counts), 0.0)
 
 
 Accuracy = PairAccuracy()

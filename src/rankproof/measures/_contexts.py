@@ -64,8 +64,8 @@ class ContextRecall(_AgainstContexts):
         return best(map(mean_credit, by_reference(verdicts.get("reference-contexts", ())).values()))
 
     def by_words(self, case: AnswerCase) -> Outcome:
-        found = all_words(case.contexts or ())
-        shares = [word_share(stated_words(reference), found) for reference in case.references]
+        context_words = all_words(case.contexts or ())
+        shares = [word_share(stated_words(reference), context_words) for reference in case.references]
         return best("no_claim" if share is None else share for share in shares)
 
 
@@ -85,11 +85,11 @@ def useful_contexts(case: AnswerCase) -> frozenset[int] | None:
     if not wanted:
         return None
     contexts = enumerate(map(content_words, case.contexts or ()), 1)
-    return frozenset(n for n, found in contexts if any(_has_share(words, found) for words in wanted))
+    return frozenset(n for n, context_words in contexts if any(_has_share(words, context_words) for words in wanted))
 
 
-def _has_share(words: Words, found: Words) -> bool:
-    return len(words & found) >= USEFUL_SHARE * len(words)
+def _has_share(words: Words, present: Words) -> bool:
+    return len(words & present) >= USEFUL_SHARE * len(words)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -100,10 +100,14 @@ class _UsefulContexts(_AgainstContexts):
     at: ClassVar[str | None] = "cutoff"
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
-        given = verdicts.get("reference-contexts", ())
-        if not checked(given):
+        reference_verdicts = verdicts.get("reference-contexts", ())
+        if not checked(reference_verdicts):
             return "no_claim"
-        return "no_evidence" if lacks_evidence(given) else self.of_useful(self._flags(case, named_contexts(given)))
+        return (
+            "no_evidence"
+            if lacks_evidence(reference_verdicts)
+            else self.of_useful(self._flags(case, named_contexts(reference_verdicts)))
+        )
 
     def by_words(self, case: AnswerCase) -> Outcome:
         useful = useful_contexts(case)
@@ -230,10 +234,10 @@ class ContextUtilisation(UnitMeasure):
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
         in_answer = verdicts.get("reference-answer", ())
-        stated = {_claim_number(one): one.credit for one in in_answer}
-        empty = {_claim_number(one) for one in in_answer if one.verdict == "nothing_to_check"}
-        counted = [one for one in checked(verdicts.get("reference-contexts", ())) if _claim_number(one) not in empty]
-        return best((_used_share(each, stated) for each in by_reference(counted).values()), "nothing_found")
+        stated = {_claim_number(verdict): verdict.credit for verdict in in_answer}
+        empty = {_claim_number(verdict) for verdict in in_answer if verdict.verdict == "nothing_to_check"}
+        counted = [verdict for verdict in checked(verdicts.get("reference-contexts", ())) if _claim_number(verdict) not in empty]
+        return best((_used_share(group, stated) for group in by_reference(counted).values()), "nothing_found")
 
     def by_words(self, case: AnswerCase) -> Outcome:
         contexts, answer = all_words(case.contexts or ()), frozenset() if without_answer(case) else stated_words(case.text)
@@ -241,12 +245,12 @@ class ContextUtilisation(UnitMeasure):
         return best(("nothing_found" if share is None else share for share in shares), "nothing_found")
 
 
-def _claim_number(one: ClaimVerdict) -> tuple[int, int]:
-    return one.claim.reference, one.claim.n
+def _claim_number(verdict: ClaimVerdict) -> tuple[int, int]:
+    return verdict.claim.reference, verdict.claim.n
 
 
-def _used_share(found: Iterable[ClaimVerdict], stated: dict[tuple[int, int], float]) -> Outcome:
-    pairs = [(one.credit, stated.get(_claim_number(one), 0.0)) for one in found]
+def _used_share(verdicts: Iterable[ClaimVerdict], stated: dict[tuple[int, int], float]) -> Outcome:
+    pairs = [(verdict.credit, stated.get(_claim_number(verdict), 0.0)) for verdict in verdicts]
     whole = sum(credit for credit, _ in pairs)
     return sum(map(min, pairs)) / whole if whole else "nothing_found"
 
@@ -299,12 +303,12 @@ class NoiseSensitivity(UnitMeasure):
         if not self._chosen(case, relevant):
             return "no_such_context"
         right, empty = set[int](), {our.claim.n for our in ours if our.verdict == "nothing_to_check"}
-        for one in verdicts.get("answer-reference", ()):
-            right |= {one.claim.n} if one.verdict == "supported" else set()
-            empty |= {one.claim.n} if one.verdict == "nothing_to_check" else set()
+        for verdict in verdicts.get("answer-reference", ()):
+            right |= {verdict.claim.n} if verdict.verdict == "supported" else set()
+            empty |= {verdict.claim.n} if verdict.verdict == "nothing_to_check" else set()
         claims = [our for our in ours if our.claim.n not in empty - right]
         wrong = [claim for claim in claims if claim.claim.n not in right and claim.verdict == "supported"]
-        misled = [one for one in wrong if bool(named_contexts([one]) & relevant) == (self.from_ == "relevant")]
+        misled = [verdict for verdict in wrong if bool(named_contexts([verdict]) & relevant) == (self.from_ == "relevant")]
         return len(misled) / len(claims) if claims else "no_claim"
 
     def by_words(self, case: AnswerCase) -> Outcome:

@@ -16,6 +16,7 @@ from rankproof.measures._base import Advice, CutoffMeasure, FamilyName, Measure
 
 DEEPEST = 1000
 """The last rank that the user can reach; ranks without a document have gain 0, as in cwl_eval."""
+# A table of 256 queries and 1000 ranks takes 2 MB.
 _QUERIES_AT_ONCE = 256
 WANTED_GAIN = "T is the total gain that the user wants; "
 SCALED_GAIN = "g = (grade - min_rel) / (max_rel - min_rel), from 0 to 1; by default min_rel is 0 and max_rel the largest grade."
@@ -49,14 +50,14 @@ class ContinuationMeasure(Measure):
     def values(self, hits: Hits) -> FloatArray:
         gain, depth = self._gains(hits), self.reach()
         ranks = np.arange(1.0, depth + 1.0)
-        found = [np.zeros(0)]
+        parts = [np.zeros(0)]
         for start in range(0, len(hits.queries), _QUERIES_AT_ONCE):
             some = slice(*hits.offsets[[start, min(start + _QUERIES_AT_ONCE, len(hits.queries))]])
             at = np.flatnonzero((hits.ranks[some] <= depth) & (gain[some] > 0)) + some.start
             table = np.zeros((min(_QUERIES_AT_ONCE, len(hits.queries) - start), depth))
             table[hits.query_index[at] - start, hits.ranks[at] - 1] = gain[at]
-            found.append(_expected_gain(table, self.continuation(table, ranks)))
-        return np.concatenate(found)
+            parts.append(_expected_gain(table, self.continuation(table, ranks)))
+        return np.concatenate(parts)
 
     def _gains(self, hits: Hits) -> FloatArray:
         """The gain of each hit."""

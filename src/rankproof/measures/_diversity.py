@@ -33,7 +33,7 @@ class SubtopicMeasure(SummedMeasure, BinaryMeasure):
         return NO_LIMIT
 
     @abstractmethod
-    def gain(self, found: SubtopicsFound, relevant: RelevantSubtopics) -> FloatArray:
+    def gain(self, pairs: SubtopicsFound, relevant: RelevantSubtopics) -> FloatArray:
         """What each pair adds before it is discounted; 0 for one that does not count."""
 
     def discount(self, ranks: IntArray) -> FloatArray:
@@ -45,8 +45,8 @@ class SubtopicMeasure(SummedMeasure, BinaryMeasure):
         """What the sum of each query is divided by; `counts` are its subtopics with a relevant document."""
 
     def parts(self, hits: Hits) -> SumParts:
-        found, relevant = subtopics_found(hits, self.least), relevant_subtopics(hits.judged, self.least)
-        summed = sum_by_query(found.at, self.gain(found, relevant), len(hits.ranks))
+        pairs, relevant = subtopics_found(hits, self.least), relevant_subtopics(hits.judged, self.least)
+        summed = sum_by_query(pairs.at, self.gain(pairs, relevant), len(hits.ranks))
         at = np.flatnonzero((summed > 0) & (hits.ranks <= self.depth))
         gain, discount = summed[at], self.discount(hits.ranks[at])
         return SumParts(hits, at, gain, discount, gain * discount, self.denominator(hits.judged, relevant.counts))
@@ -61,16 +61,16 @@ class NoveltyMeasure(SubtopicMeasure):
         """What a subtopic that was found loses of its gain."""
         return 0.5
 
-    def gain(self, found: SubtopicsFound, relevant: RelevantSubtopics) -> FloatArray:
-        return np.asarray((1.0 - self.redundancy) ** (found.nth - 1.0))
+    def gain(self, pairs: SubtopicsFound, relevant: RelevantSubtopics) -> FloatArray:
+        return np.asarray((1.0 - self.redundancy) ** (pairs.nth - 1.0))
 
     def perfect(self, counts: IntArray) -> FloatArray:
         """The sum for documents that each cover every subtopic, up to the cutoff."""
         if self.depth > _MOST_PERFECT:
             raise UsageError(f"cutoff {self.depth} of {self.name} is above {_MOST_PERFECT}", fix=f"write {self.needs}")
         ranks = np.arange(1, self.depth + 1)
-        each = (1.0 - self.redundancy) ** (ranks - 1.0) * self.discount(ranks)
-        return np.asarray(counts * each.sum())
+        weights = (1.0 - self.redundancy) ** (ranks - 1.0) * self.discount(ranks)
+        return np.asarray(counts * weights.sum())
 
     def greedy(self, judged: JudgedQueries) -> FloatArray:
         """The sum for the ideal ranking."""
@@ -288,8 +288,8 @@ class IntentAwareAP(SubtopicMeasure):
         "documents should not repeat each other: it rewards many documents of one subtopic.",
     )
 
-    def gain(self, found: SubtopicsFound, relevant: RelevantSubtopics) -> FloatArray:
-        return np.asarray(found.nth / relevant.totals[found.subtopics])
+    def gain(self, pairs: SubtopicsFound, relevant: RelevantSubtopics) -> FloatArray:
+        return np.asarray(pairs.nth / relevant.totals[pairs.subtopics])
 
     def discount(self, ranks: IntArray) -> FloatArray:
         return 1.0 / ranks
@@ -317,8 +317,8 @@ class IntentAwarePrecision(BinaryCutoffMeasure, SubtopicMeasure):
     )
     needs = "P_IA@10"
 
-    def gain(self, found: SubtopicsFound, relevant: RelevantSubtopics) -> FloatArray:
-        return np.ones(len(found.at))
+    def gain(self, pairs: SubtopicsFound, relevant: RelevantSubtopics) -> FloatArray:
+        return np.ones(len(pairs.at))
 
     def denominator(self, judged: JudgedQueries, counts: IntArray) -> FloatArray:
         return np.asarray(counts * np.float64(self.depth))
@@ -338,15 +338,11 @@ class SubtopicRecall(BinaryCutoffMeasure, SubtopicMeasure):
     )
     source = "Zhai, Cohen and Lafferty 2003; ndeval strec"
     aliases = ("strec",)
-    advice = Advice(
-        "finding",
-        "every aspect of a query should be found at least once.",
-        "the order matters: use alpha_nDCG.",
-    )
+    advice = Advice("finding", "every aspect of a query should be found at least once.", "the order matters: use alpha_nDCG.")
     needs = "StRecall@10"
 
-    def gain(self, found: SubtopicsFound, relevant: RelevantSubtopics) -> FloatArray:
-        return np.asarray(found.nth == 1, dtype=np.float64)
+    def gain(self, pairs: SubtopicsFound, relevant: RelevantSubtopics) -> FloatArray:
+        return np.asarray(pairs.nth == 1, dtype=np.float64)
 
     def denominator(self, judged: JudgedQueries, counts: IntArray) -> FloatArray:
         return counts.astype(np.float64)

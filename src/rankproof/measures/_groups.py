@@ -36,8 +36,8 @@ def grouped_hits(hits: Hits) -> GroupedHits:
     order = np.array(sorted(range(len(owners)), key=lambda at: (owners[at], grades.names[at])), dtype=np.int64)
     place = np.argsort(order)
     split = _split_by_group(hits, grades, place, documents.offsets[hits.query_index] + _codes(hits))
-    found = replace(split, present=hits.present[owners], retrieved=hits.retrieved[owners])
-    return GroupedHits(found.judged_only() if hits.only_judged else found, owners)
+    by_group = replace(split, present=hits.present[owners], retrieved=hits.retrieved[owners])
+    return GroupedHits(by_group.judged_only() if hits.only_judged else by_group, owners)
 
 
 def _codes(hits: Hits) -> IntArray:

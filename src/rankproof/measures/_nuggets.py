@@ -55,13 +55,13 @@ class NuggetRecall(ClaimMeasure):
         return [verdict for verdict in verdicts if self.of == "all" or verdict.importance == "vital"]
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
-        found = checked(self.used_verdicts(verdicts.get("nugget-answer", ())))
-        credits = [float(one.verdict == "supported") if self.strict else one.credit for one in found]
+        checkable = checked(self.used_verdicts(verdicts.get("nugget-answer", ())))
+        credits = [float(verdict.verdict == "supported") if self.strict else verdict.credit for verdict in checkable]
         return sum(credits) / len(credits) if credits else "no_nugget"
 
     def by_words(self, case: AnswerCase) -> Outcome:
         answer = content_words(without_thinking(case.text))
-        shares = [word_share(content_words(one.text), answer) for one in self._chosen(case)]
+        shares = [word_share(content_words(nugget.text), answer) for nugget in self._chosen(case)]
         known = [share for share in shares if share is not None]
         credits = [float(share >= NUGGET_SHARE) if self.strict else share for share in known]
         return sum(credits) / len(credits) if credits else "no_nugget"
@@ -80,8 +80,8 @@ class AnswerStateMeasure(AnswerMeasure):
         """The value, or why there is none."""
 
     def value(self, case: AnswerCase) -> float | None:
-        found = self.outcome(case)
-        return None if isinstance(found, str) else found
+        outcome = self.outcome(case)
+        return None if isinstance(outcome, str) else outcome
 
     def answer_values(self, cases: Sequence[AnswerCase], encode: Encode | None = None) -> list[float | None]:
         return [self.value(case) for case in cases]
@@ -144,11 +144,7 @@ class AbstainRecall(AnswerStateMeasure):
     title = "Unanswerable questions abstained from"
     definition = f"Over the questions that have no answer: 1 if the system abstains, else 0.{ABSTAINING_ANSWER}"
     source = "recall of abstention, as for no-answer questions in Rajpurkar et al. 2018 (SQuAD 2.0)"
-    advice = Advice(
-        "answering",
-        "a made-up answer is worse than none.",
-        "every question has an answer: there is then no value.",
-    )
+    advice = Advice("answering", "a made-up answer is worse than none.", "every question has an answer: there is then no value.")
 
     def outcome(self, case: AnswerCase) -> Outcome:
         if case.answerable is None:

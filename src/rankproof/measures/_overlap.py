@@ -49,17 +49,17 @@ def words_of_parts(parts: Sequence[str]) -> list[Words]:
 
 def _lowercase_words(text: str) -> Words:
     if text.isascii():
-        found = set(_ASCII_TOKEN.findall(text))
+        words = set(_ASCII_TOKEN.findall(text))
     else:
         runs = _unspaced_runs().findall(text)
         pairs = {run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))}
         plain = _INVISIBLE.sub("", _unspaced_runs().sub(" ", text) if runs else text)
-        found = pairs.union(_unicode_token().findall(plain.replace("’", "'")))
-    if not "".join(found).isalnum():
-        joined = [token for token in found if not token.isalnum()]
-        found.difference_update(joined)
-        found.update(word for token in joined for word in _token_words(token))
-    return frozenset(found.difference(STOP_WORDS["english"]))
+        words = pairs.union(_unicode_token().findall(plain.replace("’", "'")))
+    if not "".join(words).isalnum():
+        joined = [token for token in words if not token.isalnum()]
+        words.difference_update(joined)
+        words.update(word for token in joined for word in _token_words(token))
+    return frozenset(words.difference(STOP_WORDS["english"]))
 
 
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:[.,'][a-z0-9]+)*")
@@ -90,8 +90,8 @@ def _token_words(token: str) -> tuple[str, ...]:
     if len(letters) > 1 and all(len(letter) == 1 and letter.isalpha() for letter in letters):
         return ("".join(letters),)
     for mark in ("'", ",", "."):
-        first, found, rest = token.partition(mark)
-        if found:
+        first, joint, rest = token.partition(mark)
+        if joint:
             return _token_words(first) if mark == "'" and rest in _ENDINGS else (*_token_words(first), *_token_words(rest))
     return (token,)
 
@@ -106,16 +106,16 @@ def claim_words(claim: Claim) -> Words:
     return content_words(without_opening(claim.text))
 
 
-def claim_share(claim: Claim, found: Words) -> float | None:
+def claim_share(claim: Claim, known: Words) -> float | None:
     """The share of a claim's words that are found; None where it has none.
 
     A list item is compared alone and together with its lead-in, unless that is a heading; the lower share counts.
     """
     words = claim_words(claim)
-    share = word_share(words, found)
+    share = word_share(words, known)
     if share is None or not claim.lead_in or is_heading(claim.lead_in, True, False):
         return share
-    both = word_share(words | content_words(without_opening(claim.lead_in)), found)
+    both = word_share(words | content_words(without_opening(claim.lead_in)), known)
     return share if both is None else min(share, both)
 
 
@@ -129,14 +129,14 @@ def all_words(texts: Iterable[str]) -> Words:
     return frozenset().union(*map(content_words, texts))
 
 
-def word_share(words: Words, found: Words) -> float | None:
+def word_share(words: Words, known: Words) -> float | None:
     """The share of the words that are found; None where there are no words."""
-    return len(words & found) / len(words) if words else None
+    return len(words & known) / len(words) if words else None
 
 
-def word_cosine(one: Words, other: Words) -> float | None:
+def word_cosine(first: Words, second: Words) -> float | None:
     """The cosine of two sets of words; None where one is empty."""
-    return len(one & other) / (len(one) * len(other)) ** 0.5 if one and other else None
+    return len(first & second) / (len(first) * len(second)) ** 0.5 if first and second else None
 
 
 def grade_share(question: Words, context: Words) -> float | None:

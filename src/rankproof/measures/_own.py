@@ -100,17 +100,14 @@ def from_function(
     Without a function it is a decorator. The name is the function's; results show it and `parse_measure` knows it.
     """
     if function is None:
-        return lambda given: from_function(
-            given, name=name, range=range, higher_is_better=higher_is_better, definition=definition
+        return lambda decorated: from_function(
+            decorated, name=name, range=range, higher_is_better=higher_is_better, definition=definition
         )
     if not callable(function):
         raise UsageError(f"{for_message(repr(function))} is not a function", fix="pass a function that takes two lists of grades")
     called = getattr(function, "__name__", "") if name is None else name
     if not isinstance(called, str) or not _NAME.fullmatch(called):
-        raise UsageError(
-            "the function has no valid name",
-            fix='pass a name of letters, digits, _ and -, like name="first_hit"',
-        )
+        raise UsageError("the function has no valid name", fix='pass a name of letters, digits, _ and -, like name="first_hit"')
     low, high = range
     if not low < high or math.isnan(low) or math.isnan(high):
         raise UsageError(f"range {range} is not an interval", fix="pass the lowest and the highest value, like (0, 1)")
@@ -129,19 +126,19 @@ def from_function(
     return remember(made())
 
 
-def is_own(given: object) -> TypeGuard[GradesFunction | type[Measure]]:
+def is_own(value: object) -> TypeGuard[GradesFunction | type[Measure]]:
     """Whether the object is a function or a class that `own_measure` can turn into a measure."""
-    return isroutine(given) or (isinstance(given, type) and issubclass(given, Measure))
+    return isroutine(value) or (isinstance(value, type) and issubclass(value, Measure))
 
 
-def own_measure(given: Measure | type[Measure] | GradesFunction) -> Measure:
+def own_measure(value: Measure | type[Measure] | GradesFunction) -> Measure:
     """The measure of a function, a class or a measure object, which `parse_measure` then knows by its name."""
-    if isinstance(given, Measure):
-        return remember(given)
-    if isinstance(given, type):
-        return remember(given())
-    known = next((one for one in _OWN.values() if getattr(type(one), "function", None) is given), None)
-    return known or from_function(given)
+    if isinstance(value, Measure):
+        return remember(value)
+    if isinstance(value, type):
+        return remember(value())
+    known = next((measure for measure in _OWN.values() if getattr(type(measure), "function", None) is value), None)
+    return known or from_function(value)
 
 
 def remember(measure: Measure) -> Measure:
@@ -167,10 +164,10 @@ def import_measure(text: str) -> Measure:
     from rankproof._io.import_object import import_object
 
     module = text.partition(":")[0]
-    found = import_object(text)
-    if not isinstance(found, Measure) and not is_own(found):
-        what = "has no such name" if found is None else "is neither a function nor a measure"
+    imported = import_object(text)
+    if not isinstance(imported, Measure) and not is_own(imported):
+        what = "has no such name" if imported is None else "is neither a function nor a measure"
         raise UsageError(
             f"{for_message(text)} {what}", fix=f"name a function in {for_message(module)} that takes two lists of grades"
         )
-    return own_measure(found)
+    return own_measure(imported)

@@ -97,13 +97,13 @@ def measure_syntax_error(text: str) -> UsageError:
 
 def parse_parameters(inside: str) -> dict[str, ParameterValue]:
     """The parameters between the brackets, each written name=value."""
-    found: dict[str, ParameterValue] = {}
+    parameters: dict[str, ParameterValue] = {}
     for part in _split_outside_brackets(inside, ","):
         name, equals, value = (side.strip() for side in part.partition("="))
-        if not equals or not name.isidentifier() or name in found:
+        if not equals or not name.isidentifier() or name in parameters:
             raise UsageError(f'cannot read "{for_message(part)}" as a parameter', fix="write each parameter once, like rel=2")
-        found[name] = _value(value)
-    return found
+        parameters[name] = _value(value)
+    return parameters
 
 
 def _value(text: str) -> ParameterValue:
@@ -151,10 +151,12 @@ def parse_measure(text: MeasureLike) -> Measure:
 
 def parse_measures(texts: MeasureLike | Iterable[MeasureLike]) -> list[Measure]:
     """Every measure that the texts name, in order, without repeats."""
-    given = _checked_texts(texts)
-    replaced = _replaced_names([one for one in given if isinstance(one, str)])
+    entries = _checked_texts(texts)
+    replaced = _replaced_names([entry for entry in entries if isinstance(entry, str)])
     measures = [
-        measure for one in given for measure in ([one.complete()] if isinstance(one, Measure) else _parse_list(one, replaced))
+        measure
+        for entry in entries
+        for measure in ([entry.complete()] if isinstance(entry, Measure) else _parse_list(entry, replaced))
     ]
     if not measures:
         raise UsageError("no measure is named", fix="specify one, like nDCG@10")
@@ -162,18 +164,18 @@ def parse_measures(texts: MeasureLike | Iterable[MeasureLike]) -> list[Measure]:
 
 
 def _checked_texts(texts: MeasureLike | Iterable[MeasureLike]) -> list[str | Measure]:
-    each = [texts] if isinstance(texts, str | Measure) or not isinstance(texts, Iterable) else list(texts)
-    return [_checked_text(one) for one in each]
+    entries = [texts] if isinstance(texts, str | Measure) or not isinstance(texts, Iterable) else list(texts)
+    return [_checked_text(entry) for entry in entries]
 
 
-def _checked_text(one: object) -> str | Measure:
-    if isinstance(one, str | Measure):
-        return own_measure(one) if isinstance(one, Measure) and not type(one).__module__.startswith("rankproof.") else one
-    if (text := _text_of_other_library(one)) is not None:
+def _checked_text(entry: object) -> str | Measure:
+    if isinstance(entry, str | Measure):
+        return own_measure(entry) if isinstance(entry, Measure) and not type(entry).__module__.startswith("rankproof.") else entry
+    if (text := _text_of_other_library(entry)) is not None:
         return text
-    if is_own(one):
-        return own_measure(one)
-    raise UsageError(f"{for_message(repr(one))} is not a measure", fix="pass measures, or their names as text")
+    if is_own(entry):
+        return own_measure(entry)
+    raise UsageError(f"{for_message(repr(entry))} is not a measure", fix="pass measures, or their names as text")
 
 
 def _text_of_other_library(measure: object) -> str | None:
@@ -228,10 +230,10 @@ def _with_written_cutoff(part: MeasureText) -> MeasureText:
     if part.at is not None or not name.isascii() or _is_name(name) or _is_of_ones_own(name):
         return part
     ends = (at for at in range(1, len(name)) if name[at] != "0" and name[at:].isdecimal() and _is_name(name[:at]))
-    found = [at for at in ends if _measure_named(name[:at]).suffix == "cutoff"]
-    if len(found) != 1 or name.lower() in map(str.lower, MEASURES.entry_points()):
+    cuts = [at for at in ends if _measure_named(name[:at]).suffix == "cutoff"]
+    if len(cuts) != 1 or name.lower() in map(str.lower, MEASURES.entry_points()):
         return part
-    return part._replace(name=name[: found[0]], at=name[found[0] :])
+    return part._replace(name=name[: cuts[0]], at=name[cuts[0] :])
 
 
 def _of_answers(base: Measure) -> Measure:
@@ -264,15 +266,15 @@ def _paired_parameters(pairs: Sequence[str]) -> dict[str, ParameterValue]:
     """The parameters of pairs such as p=0.8 and 1=3: a whole number is a grade and has a gain."""
     named = dict(pair.split("=", 1) for pair in pairs if "=" in pair and not pair[0].isdigit())
     gains = [pair for pair in pairs if pair[0].isdigit()]
-    found: dict[str, ParameterValue] = {name: parse_number(value, name) for name, value in named.items()}
-    return found | ({"gain": parse_gain_pairs(gains)} if gains else {})
+    parameters: dict[str, ParameterValue] = {name: parse_number(value, name) for name, value in named.items()}
+    return parameters | ({"gain": parse_gain_pairs(gains)} if gains else {})
 
 
 def _parameters(part: MeasureText) -> dict[str, ParameterValue]:
-    given = parse_parameters(part.inside or "")
+    parameters = parse_parameters(part.inside or "")
     if part.level is not None:
-        given["rel"] = parse_number(part.level, "rel")
-    return dict(_translate_parameter(name, value) for name, value in given.items())
+        parameters["rel"] = parse_number(part.level, "rel")
+    return dict(_translate_parameter(name, value) for name, value in parameters.items())
 
 
 def _translate_parameter(name: str, value: ParameterValue) -> tuple[str, ParameterValue]:
@@ -304,8 +306,8 @@ def _aliased(measures: Iterable[Measure]) -> Iterator[tuple[str, Measure]]:
 
 def _own_measure(name: str) -> Measure:
     others: Registry[Any] = TEXT_MEASURES if name in TEXT_MEASURES else ANSWER_MEASURES
-    found: Measure = (MEASURES if name in _ranking_names() else others)[name]
-    return found
+    measure: Measure = (MEASURES if name in _ranking_names() else others)[name]
+    return measure
 
 
 @cache
@@ -352,10 +354,10 @@ def _measure_named(name: str) -> Measure:
 
 
 def _outside_measure(name: str) -> Measure:
-    found = MEASURES[name]
-    if not isinstance(found, Measure):
+    measure = MEASURES[name]
+    if not isinstance(measure, Measure):
         raise ExternalError(escape_invisible(f"the entry point {for_message(name)} of rankproof.measures is not a Measure"))
-    return found
+    return measure
 
 
 def _unknown_measure_error(name: str, known: list[str]) -> UsageError:

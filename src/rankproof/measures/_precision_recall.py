@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -11,15 +12,8 @@ import numpy as np
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
 from rankproof._registry import Option
-from rankproof.measures._base import (
-    NO_LIMIT,
-    Advice,
-    BinaryCutoffMeasure,
-    BinaryMeasure,
-    Measure,
-    RandomRanking,
-    SummedMeasure,
-)
+from rankproof.errors import UsageError
+from rankproof.measures._base import NO_LIMIT, Advice, BinaryCutoffMeasure, BinaryMeasure, Measure, RandomRanking, SummedMeasure
 from rankproof.measures._relevant import RelevantFound, SumParts, equal_parts, ratio, relevant_found
 
 
@@ -75,8 +69,8 @@ class Recall(SummedMeasure, BinaryCutoffMeasure):
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at_within(self.depth), those.total)
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at_within(self.depth), relevant.total)
 
     def chance(self, ranking: RandomRanking) -> float:
         """Each relevant document is among the first n of N with probability n / N."""
@@ -105,8 +99,8 @@ class RelativePrecision(SummedMeasure, BinaryCutoffMeasure):
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at_within(self.depth), np.minimum(those.total, self.depth))
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at_within(self.depth), np.minimum(relevant.total, self.depth))
 
 
 relative_P = RelativePrecision()  # noqa: N816
@@ -139,8 +133,8 @@ class F1At(SummedMeasure, BinaryCutoffMeasure):
         return AnswerF1(**parameters) if ours else super().__call__(**parameters)
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at_within(self.depth), those.total + np.float64(self.depth), gain=2.0)
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at_within(self.depth), relevant.total + np.float64(self.depth), gain=2.0)
 
 
 F1 = F1At()
@@ -165,8 +159,8 @@ class RPrecision(SummedMeasure, BinaryMeasure):
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at[those.ranks <= those.total[those.query_index]], those.total)
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at[relevant.ranks <= relevant.total[relevant.query_index]], relevant.total)
 
 
 Rprec = RPrecision()
@@ -195,15 +189,16 @@ class PrecisionAtMultiple(BinaryMeasure):
 
     def values(self, hits: Hits) -> FloatArray:
         self.complete()
-        those = relevant_found(hits, self.least)
-        return precision_at_multiple(those, self.multiple or 0.0)
+        relevant = relevant_found(hits, self.least)
+        return precision_at_multiple(relevant, self.multiple or 0.0)
 
 
-def precision_at_multiple(those: RelevantFound, multiple: float) -> FloatArray:
+def precision_at_multiple(relevant: RelevantFound, multiple: float) -> FloatArray:
     """The precision of each query at the multiple of its number of relevant documents."""
-    depths = np.floor(multiple * those.total + 0.9)
-    within = those.ranks <= depths[those.query_index]
-    return ratio(np.bincount(those.query_index[within], minlength=len(those.total)), depths)
+    # trec_eval rounds up from one tenth.
+    depths = np.floor(multiple * relevant.total + 0.9)
+    within = relevant.ranks <= depths[relevant.query_index]
+    return ratio(np.bincount(relevant.query_index[within], minlength=len(relevant.total)), depths)
 
 
 Rprec_mult = PrecisionAtMultiple()
@@ -219,10 +214,7 @@ class SuccessAt(SummedMeasure, BinaryCutoffMeasure):
     definition = "1 if any of the top k documents is relevant, else 0."
     source = "trec_eval success"
     parity = "trec_eval"
-    aliases = (
-        "hit_rate",
-        "hit",
-    )
+    aliases = ("hit_rate", "hit")
     advice = Advice(
         "finding",
         "one good document is enough, above all if each query has one known target. Success@1 looks only at the first document.",
@@ -238,8 +230,8 @@ class SuccessAt(SummedMeasure, BinaryCutoffMeasure):
     needs = "Success@5"
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at[(those.nth == 1) & (those.ranks <= self.depth)], np.ones(len(hits.queries)))
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at[(relevant.nth == 1) & (relevant.ranks <= self.depth)], np.ones(len(hits.queries)))
 
     def chance(self, ranking: RandomRanking) -> float:
         """1 - C(N - R, n) / C(N, n): one minus the probability that none of the R relevant documents is among the first n."""
@@ -266,10 +258,7 @@ class SetPrecision(SummedMeasure, BinaryMeasure):
     )
     source = "trec_eval set_P, set_relative_P"
     parity = "trec_eval"
-    aliases = (
-        "set_P",
-        "set_relative_P",
-    )
+    aliases = ("set_P", "set_relative_P")
     alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {"set_relative_P": {"relative": True}}
     advice = Advice(
         "finding",
@@ -279,8 +268,8 @@ class SetPrecision(SummedMeasure, BinaryMeasure):
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at, np.minimum(hits.retrieved, those.total) if self.relative else hits.retrieved)
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at, np.minimum(hits.retrieved, relevant.total) if self.relative else hits.retrieved)
 
 
 SetP = SetPrecision()
@@ -305,8 +294,8 @@ class SetRecall(SummedMeasure, BinaryMeasure):
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.at, those.total)
+        relevant = relevant_found(hits, self.least)
+        return equal_parts(hits, relevant.at, relevant.total)
 
 
 SetR = SetRecall()
@@ -330,9 +319,9 @@ class SetAveragePrecision(BinaryMeasure):
     )
 
     def values(self, hits: Hits) -> FloatArray:
-        those = relevant_found(hits, self.least)
-        found = those.count_within(NO_LIMIT).astype(np.float64)
-        return ratio(found * found, hits.retrieved * those.total.astype(np.float64))
+        relevant = relevant_found(hits, self.least)
+        retrieved = relevant.count_within(NO_LIMIT).astype(np.float64)
+        return ratio(retrieved * retrieved, hits.retrieved * relevant.total.astype(np.float64))
 
 
 SetAP = SetAveragePrecision()
@@ -364,3 +353,47 @@ class SetFMeasure(BinaryMeasure):
 
 
 SetF = SetFMeasure()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SetUtility(BinaryMeasure):
+    """A weighted sum of the counts of relevant and other documents, retrieved and missed."""
+
+    weights: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0)
+    documents: Annotated[int, Option("number of documents in the corpus, for the fourth weight", least=0)] = 0
+    name = "Utility"
+    title = "Set utility"
+    family = "precision"
+    formula = "w1 a + w2 b + w3 c + w4 d"
+    definition = (
+        "w1 a + w2 b + w3 c + w4 d: a relevant and b other documents are retrieved, c relevant and d other documents of the"
+        " corpus are not; a query that the run lacks retrieves none."
+    )
+    source = "trec_eval utility"
+    parity = "trec_eval"
+    advice = Advice(
+        "finding",
+        "a system returns a set, and you know what a hit gains and a false alarm costs: filtering, alerts.",
+        "queries have very different numbers of relevant documents: a few then dominate the mean.",
+    )
+    range = (-math.inf, math.inf)
+    suffix: ClassVar[str | None] = "weights"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weights[3] and not self.documents:
+            fix = "write Utility(weights=(1,-1,0,0.01),documents=1000)"
+            raise UsageError("the fourth weight of Utility needs the number of documents in the corpus", fix=fix)
+
+    def values(self, hits: Hits) -> FloatArray:
+        relevant = relevant_found(hits, self.least)
+        hit_counts = np.bincount(relevant.query_index, minlength=len(hits.queries))
+        missed = relevant.total - hit_counts
+        others = hits.retrieved - hit_counts
+        rest = np.maximum(self.documents - hits.retrieved - missed, 0) if self.weights[3] else np.zeros(len(hit_counts))
+        return np.asarray(
+            sum(weight * count for weight, count in zip(self.weights, (hit_counts, others, missed, rest), strict=True))
+        )
+
+
+Utility = SetUtility()

@@ -84,11 +84,11 @@ def preference_counts(hits: Hits) -> PreferenceCounts:
     groups: list[GroupCounts] = []
     owners: list[int] = []
     pairs: list[PairMeans] = []
-    for query, (found, placed) in enumerate(_placed_groups(hits)):
-        counted = [_group_counts(group, found) for group in placed]
+    for query, (retrieved, placed) in enumerate(_placed_groups(hits)):
+        counted = [_group_counts(group, retrieved) for group in placed]
         groups += counted
         owners += [query] * len(placed)
-        pairs.append(_pair_means(placed, found) if len(placed) > 1 else _pairs_of_one(counted))
+        pairs.append(_pair_means(placed, retrieved) if len(placed) > 1 else _pairs_of_one(counted))
     return PreferenceCounts(tuple(groups), np.array(owners, dtype=np.int64), tuple(pairs))
 
 
@@ -113,15 +113,15 @@ def _placed_groups(hits: Hits) -> Iterator[tuple[int, list[Placed]]]:
 
 def _of_grades(hits: Hits, query: int, span: IntArray) -> tuple[int, list[Placed]]:
     """The only group of a query without codes: its levels are the grades, those of the retrieved documents first."""
-    found = hits.grades[span]
-    found = found[found >= 0]
+    retrieved = hits.grades[span]
+    retrieved = retrieved[retrieved >= 0]
     judged = hits.judged.grades[hits.judged.offsets[query] : hits.judged.offsets[query + 1]]
     judged = judged[judged >= 0]
     size = int(judged.max(initial=0)) + 1
-    missed = np.bincount(judged, minlength=size) - np.bincount(found, minlength=size)
-    levels = np.concatenate((found, list_numbers(missed))).astype(np.float64)
+    missed = np.bincount(judged, minlength=size) - np.bincount(retrieved, minlength=size)
+    levels = np.concatenate((retrieved, list_numbers(missed))).astype(np.float64)
     group = PreferenceGroup(np.arange(len(levels)), levels)
-    return len(found), [_placed(group, group.codes)] if len(levels) else []
+    return len(retrieved), [_placed(group, group.codes)] if len(levels) else []
 
 
 def _groups(hits: Hits, query: int) -> Iterator[PreferenceGroup]:
@@ -135,12 +135,12 @@ def _groups(hits: Hits, query: int) -> Iterator[PreferenceGroup]:
     if documents.subtopics is None:
         yield _judged_group(np.arange(last - first), documents.grades[first:last])
         return
-    each = documents.subtopics
-    rows = slice(*np.searchsorted(each.documents, (first, last)))
-    topics = range(each.offsets[query], each.offsets[query + 1])
-    for topic in sorted(topics, key=each.names.__getitem__):
-        at = np.flatnonzero(each.subtopics[rows] == topic) + rows.start
-        yield _judged_group(each.documents[at] - first, each.grades[at])
+    subtopics = documents.subtopics
+    rows = slice(*np.searchsorted(subtopics.documents, (first, last)))
+    topics = range(subtopics.offsets[query], subtopics.offsets[query + 1])
+    for topic in sorted(topics, key=subtopics.names.__getitem__):
+        at = np.flatnonzero(subtopics.subtopics[rows] == topic) + rows.start
+        yield _judged_group(subtopics.documents[at] - first, subtopics.grades[at])
 
 
 def _judged_group(codes: IntArray, grades: IntArray) -> PreferenceGroup:
@@ -156,9 +156,9 @@ def _placed(group: PreferenceGroup, places: IntArray) -> Placed:
     return Placed(at[order], group.levels[order], partial)
 
 
-def _group_counts(group: Placed, found: int) -> GroupCounts:
-    """The preferences of the group; documents at places below `found` were retrieved."""
-    first = int(np.searchsorted(group.places, found))
+def _group_counts(group: Placed, retrieved: int) -> GroupCounts:
+    """The preferences of the group; documents at places below `retrieved` were retrieved."""
+    first = int(np.searchsorted(group.places, retrieved))
     relevant = group.levels > 0
     if group.partial is not None:
         both, either, every = _areas(group.partial, first)
@@ -189,10 +189,10 @@ def _areas(better: BoolArray, first: int) -> tuple[Counts, Counts, Counts]:
 
 def _areas_of_levels(levels: FloatArray, first: int) -> tuple[Counts, Counts, Counts]:
     """The same, where every document of a higher level is preferred to every one of a lower level."""
-    found, others = levels[:first], levels[first:]
-    both = Counts(_in_order(found), _different(found))
-    implied = _above(found, others)
-    either = Counts(both.fulfilled + implied, both.possible + implied + _above(others, found))
+    retrieved, others = levels[:first], levels[first:]
+    both = Counts(_in_order(retrieved), _different(retrieved))
+    implied = _above(retrieved, others)
+    either = Counts(both.fulfilled + implied, both.possible + implied + _above(others, retrieved))
     return both, either, Counts(either.fulfilled, either.possible + _different(others))
 
 
@@ -217,8 +217,8 @@ def _filled(counts: Counts, chosen: BoolArray, total: int, first: int) -> Counts
     relevant, others = int(chosen.sum()), int((~chosen).sum())
     if relevant < others:
         return None
-    found = int(chosen[:first].sum())
-    return Counts(counts.fulfilled + found * (relevant - others), counts.possible + total * (relevant - others))
+    retrieved = int(chosen[:first].sum())
+    return Counts(counts.fulfilled + retrieved * (relevant - others), counts.possible + total * (relevant - others))
 
 
 def _kept_counts(levels: FloatArray, first: int) -> Counts:
@@ -236,13 +236,17 @@ def _kept_counts(levels: FloatArray, first: int) -> Counts:
 
 def _pairs_of_one(groups: list[GroupCounts]) -> PairMeans:
     """The means over pairs where there is one judge: the shares of preferences."""
-    return PairMeans(*(one.share for group in groups for one in (group.all, group.both, group.either))) if groups else _NO_PAIRS
+    return (
+        PairMeans(*(counts.share for group in groups for counts in (group.all, group.both, group.either)))
+        if groups
+        else _NO_PAIRS
+    )
 
 
 _NO_PAIRS = PairMeans(0.0, 0.0, 0.0)
 
 
-def _pair_means(groups: list[Placed], found: int) -> PairMeans:
+def _pair_means(groups: list[Placed], retrieved: int) -> PairMeans:
     """The means over pairs of documents between which a judge has a preference."""
     size = max((int(group.places[-1]) + 1 for group in groups if len(group.places)), default=0)
     counts = np.zeros((size, size), dtype=np.int64)
@@ -251,7 +255,7 @@ def _pair_means(groups: list[Placed], found: int) -> PairMeans:
     known = np.triu(counts + counts.T > 0, 1)
     shares = ratio(counts[known], (counts + counts.T)[known])
     rows, columns = np.nonzero(known)
-    both, implied = columns < found, (rows < found) & (columns >= found)
+    both, implied = columns < retrieved, (rows < retrieved) & (columns >= retrieved)
     terms = np.concatenate((shares[both], shares[implied]))
     sums = np.concatenate(([0.0], np.add.accumulate(terms)))
     pairs = int(both.sum()), len(terms), len(shares)
@@ -324,12 +328,12 @@ class PreferencesFulfilled(Measure):
         number = len(hits.queries)
         if self.mean == "preference":
             return ratio(sum_by_query(counts.owners, fulfilled, number), sum_by_query(counts.owners, possible, number))
-        found = ratio(
+        means = ratio(
             sum_by_query(counts.owners, ratio(fulfilled, possible), number), np.bincount(counts.owners, minlength=number)
         )
         undefined = counts.owners[possible == 0] if self.nonrel == "R" else counts.owners[:0]
-        found[undefined] = 0.0
-        return found
+        means[undefined] = 0.0
+        return means
 
 
 PrefsFul = PreferencesFulfilled()

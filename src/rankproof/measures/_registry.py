@@ -1,121 +1,64 @@
-"""The measures by name, one line each; a measure's class says everything else about it."""
+"""The measures by name, one line each, and their families; a measure's class says everything else about it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rankproof._registry import Component, Registry
 
 if TYPE_CHECKING:
     from rankproof.measures._answers import AnswerMeasure
-    from rankproof.measures._base import Measure
-    from rankproof.measures._text import StringMeasure
+    from rankproof.measures._base import FamilyName, Measure
+    from rankproof.measures._counts import StringMeasure
+
+
+def _of(module: str, *names: str) -> tuple[Component, ...]:
+    """The measures of a module whose names are those of their objects."""
+    return tuple(Component(name, f"rankproof.measures.{module}:{name}") for name in names)
 
 
 MEASURES: Registry[Measure] = Registry(
     "measure",
     "rankproof.measures",
     (
-        Component("nDCG", "rankproof.measures._dcg:nDCG"),
-        Component("DCG", "rankproof.measures._dcg:DCG"),
-        Component("RR", "rankproof.measures._user_model:RR"),
-        Component("AP", "rankproof.measures._average_precision:AP"),
-        Component("P", "rankproof.measures._precision_recall:P"),
-        Component("R", "rankproof.measures._precision_recall:R"),
-        Component("F1", "rankproof.measures._precision_recall:F1"),
-        Component("relative_P", "rankproof.measures._precision_recall:relative_P"),
-        Component("Success", "rankproof.measures._precision_recall:Success"),
-        Component("Rprec", "rankproof.measures._precision_recall:Rprec"),
-        Component("Rprec_mult", "rankproof.measures._precision_recall:Rprec_mult"),
-        Component("bpref", "rankproof.measures._judged:bpref"),
-        Component("GMbpref", "rankproof.measures._judged:GMbpref"),
-        Component("infAP", "rankproof.measures._average_precision:infAP"),
-        Component("IPrec", "rankproof.measures._average_precision:IPrec"),
+        *_of("_gains", "nDCG", "DCG"),
+        *_of("_user_model", "RR"),
+        *_of("_average_precision", "AP"),
+        *_of("_precision_recall", "P", "R", "F1", "relative_P", "Success", "Rprec", "Rprec_mult"),
+        *_of("_judged", "bpref", "GMbpref"),
+        *_of("_average_precision", "infAP", "IPrec"),
         Component("11pt", "rankproof.measures._average_precision:ElevenPoint"),
-        Component("GMAP", "rankproof.measures._average_precision:GMAP"),
-        Component("yaap", "rankproof.measures._average_precision:yaap"),
-        Component("G", "rankproof.measures._gain_levels:G"),
-        Component("binG", "rankproof.measures._gain_levels:binG"),
-        Component("ndcg_rel", "rankproof.measures._gain_levels:ndcg_rel"),
-        Component("Rndcg", "rankproof.measures._gain_levels:Rndcg"),
-        Component("IDCG", "rankproof.measures._gain_levels:IDCG"),
-        Component("ERR", "rankproof.measures._user_model:ERR"),
-        Component("nERR", "rankproof.measures._user_model:nERR"),
-        Component("RBP", "rankproof.measures._user_model:RBP"),
-        Component("GradedRBP", "rankproof.measures._trec_user:GradedRBP"),
-        Component("RBPResid", "rankproof.measures._trec_user:RBPResid"),
-        *(Component(name, f"rankproof.measures._continuation:{name}") for name in ("SDCG", "INST", "INSQ", "BPM")),
-        *(Component(name, f"rankproof.measures._continuation:{name}") for name in ("NERR8", "NERR9", "NERR10", "NERR11")),
-        Component("Compat", "rankproof.measures._compat:Compat"),
-        Component("Accuracy", "rankproof.measures._compat:Accuracy"),
-        Component("alpha_nDCG", "rankproof.measures._diversity:alpha_nDCG"),
-        Component("alpha_DCG", "rankproof.measures._diversity:alpha_DCG"),
-        Component("ERR_IA", "rankproof.measures._diversity:ERR_IA"),
-        Component("nERR_IA", "rankproof.measures._diversity:nERR_IA"),
-        Component("NRBP", "rankproof.measures._diversity:NRBP"),
-        Component("nNRBP", "rankproof.measures._diversity:nNRBP"),
-        Component("AP_IA", "rankproof.measures._diversity:AP_IA"),
-        Component("P_IA", "rankproof.measures._diversity:P_IA"),
-        Component("StRecall", "rankproof.measures._diversity:StRecall"),
-        Component("SetP", "rankproof.measures._precision_recall:SetP"),
-        Component("SetR", "rankproof.measures._precision_recall:SetR"),
-        Component("SetF", "rankproof.measures._precision_recall:SetF"),
-        Component("SetAP", "rankproof.measures._precision_recall:SetAP"),
-        Component("Utility", "rankproof.measures._trec_user:Utility"),
-        Component("Judged", "rankproof.measures._judged:Judged"),
-        Component("Unjudged", "rankproof.measures._judged:Unjudged"),
-        Component("map_avgjg", "rankproof.measures._groups:map_avgjg"),
-        Component("P_avgjg", "rankproof.measures._groups:P_avgjg"),
-        Component("Rprec_mult_avgjg", "rankproof.measures._groups:Rprec_mult_avgjg"),
-        Component("PrefsFul", "rankproof.measures._preferences:PrefsFul"),
-        Component("NumPrefs", "rankproof.measures._preferences:NumPrefs"),
-        Component("NumPrefsFul", "rankproof.measures._preferences:NumPrefsFul"),
-        Component("NumQ", "rankproof.measures._counts:NumQ"),
-        Component("NumRet", "rankproof.measures._counts:NumRet"),
-        Component("NumRel", "rankproof.measures._counts:NumRel"),
-        Component("NumRelRet", "rankproof.measures._counts:NumRelRet"),
-        Component("NumNonrelRet", "rankproof.measures._counts:NumNonrelRet"),
+        *_of("_average_precision", "GMAP", "yaap"),
+        *_of("_gains", "G", "binG", "ndcg_rel", "Rndcg", "IDCG"),
+        *_of("_user_model", "ERR", "nERR", "RBP", "GradedRBP", "RBPResid"),
+        *_of("_continuation", "SDCG", "INST", "INSQ", "BPM", "NERR8", "NERR9", "NERR10", "NERR11"),
+        *_of("_compat", "Compat", "Accuracy"),
+        *_of("_diversity", "alpha_nDCG", "alpha_DCG", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "AP_IA", "P_IA", "StRecall"),
+        *_of("_precision_recall", "SetP", "SetR", "SetF", "SetAP", "Utility"),
+        *_of("_judged", "Judged", "Unjudged"),
+        *_of("_groups", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
+        *_of("_preferences", "PrefsFul", "NumPrefs", "NumPrefsFul"),
+        *_of("_counts", "NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelRet"),
     ),
 )
 """Measures of rankings, and all measures of installed packages."""
 
-TEXT_MEASURES: Registry[StringMeasure] = Registry(
-    "text measure",
-    "",
-    (
-        Component("relstring", "rankproof.measures._text:relstring"),
-        Component("runid", "rankproof.measures._text:runid"),
-    ),
-)
+TEXT_MEASURES: Registry[StringMeasure] = Registry("text measure", "", (*_of("_counts", "relstring", "runid"),))
 """Measures whose value is a text; `eval` shows them, and nothing else uses them."""
 
 ANSWER_MEASURES: Registry[AnswerMeasure] = Registry(
     "answer measure",
     "",
     (
-        Component("EM", "rankproof.measures._answers:EM"),
+        *_of("_answers", "EM"),
         Component("F1", "rankproof.measures._answers:AnswerF1"),
-        Component("Contains", "rankproof.measures._answers:Contains"),
+        *_of("_answers", "Contains"),
         Component("ROUGE-L", "rankproof.measures._answers:ROUGE_L"),
-        Component("Similarity", "rankproof.measures._answers:Similarity"),
-        Component("Faithfulness", "rankproof.measures._claims:Faithfulness"),
-        Component("Hallucination", "rankproof.measures._claims:Hallucination"),
-        Component("AnswerRelevance", "rankproof.measures._claims:AnswerRelevance"),
-        Component("ClaimP", "rankproof.measures._claims:ClaimP"),
-        Component("ClaimR", "rankproof.measures._claims:ClaimR"),
-        Component("ClaimF1", "rankproof.measures._claims:ClaimF1"),
-        Component("ContextR", "rankproof.measures._contexts:ContextR"),
-        Component("ContextP", "rankproof.measures._contexts:ContextP"),
-        Component("ContextAP", "rankproof.measures._contexts:ContextAP"),
-        Component("ContextRelevance", "rankproof.measures._contexts:ContextRelevance"),
-        Component("Utilisation", "rankproof.measures._contexts:Utilisation"),
-        Component("Noise", "rankproof.measures._contexts:Noise"),
-        Component("CiteP", "rankproof.measures._citations:CiteP"),
-        Component("CiteR", "rankproof.measures._citations:CiteR"),
-        Component("NuggetR", "rankproof.measures._nuggets:NuggetR"),
-        Component("AnswerRate", "rankproof.measures._nuggets:AnswerRate"),
-        Component("AbstainP", "rankproof.measures._nuggets:AbstainP"),
-        Component("AbstainR", "rankproof.measures._nuggets:AbstainR"),
+        *_of("_answers", "Similarity"),
+        *_of("_claims", "Faithfulness", "Hallucination", "AnswerRelevance", "ClaimP", "ClaimR", "ClaimF1"),
+        *_of("_contexts", "ContextR", "ContextP", "ContextAP", "ContextRelevance", "Utilisation", "Noise"),
+        *_of("_citations", "CiteP", "CiteR"),
+        *_of("_nuggets", "NuggetR", "AnswerRate", "AbstainP", "AbstainR"),
     ),
 )
 """Measures of answers; F1 is in both registries, and has a cutoff where it measures rankings."""
@@ -129,7 +72,7 @@ def all_measures() -> list[Measure]:
 
 def default_measures(max_grade: int) -> list[Measure]:
     """The measures of an evaluation that names none; exponential gain only where grades exceed 1."""
-    from rankproof.measures._dcg import nDCG
+    from rankproof.measures._gains import nDCG
     from rankproof.measures._precision_recall import P, R, Success
     from rankproof.measures._user_model import RR
 
@@ -151,3 +94,40 @@ def default_answer_measures(*, cited: bool, referenced: bool = True) -> list[Mea
 
         return [Faithfulness, Hallucination, AnswerRate]
     return [EM, AnswerF1(tokens="bag"), AnswerF1(tokens="set"), Contains, ROUGE_L, *((CiteP, CiteR) if cited else ())]
+
+
+class Family(NamedTuple):
+    """The title of a family, and what its measures have in common."""
+
+    title: str
+    about: str
+
+
+FAMILIES: dict[FamilyName, Family] = {
+    "precision": Family(
+        "Precision and recall",
+        "They count relevant documents in the top k, or in all that was retrieved. The order within these does not matter.",
+    ),
+    "first-relevant": Family(
+        "First relevant document", "They model a user who stops at the first document that answers the question."
+    ),
+    "average-precision": Family(
+        "Average precision",
+        "They average the precision at every relevant document: every relevant document counts, those at the top most.",
+    ),
+    "gain": Family("Gain", "They add up the gains of documents, which follow from their grades, and discount them by rank."),
+    "user-models": Family(
+        "User models", "They model how far a user reads: each rank has a weight, the probability that the user gets there."
+    ),
+    "diversity": Family("Diversity", "They need judgements for subtopics and reward rankings that cover many subtopics early."),
+    "preferences": Family(
+        "Preferences and pairs", "They compare pairs of documents, whole rankings, or the judgements of several groups of people."
+    ),
+    "judgements": Family("Judgements and counts", "They are for incomplete judgements, or describe the judgements and runs."),
+    "answers": Family("Answers", "They compare an answer with reference answers, or check whether the system answers at all."),
+    "claims": Family(
+        "Claims, contexts and citations",
+        "They check the claims of an answer, the contexts behind them, its citations, and the facts that it should state.",
+    ),
+}
+"""In the order of the documentation and of `rankproof measures`."""

@@ -19,6 +19,7 @@ _Value = TypeVar("_Value")
 
 def cached_on(function: Callable[Concatenate[_Owner, _Rest], _Value]) -> Callable[Concatenate[_Owner, _Rest], _Value]:
     """The function with a cache: one value for each first argument, kept as long as that lives, and each of the others."""
+    # Weak, as hits and judgements are large, and compared by identity: several measures of one evaluation share what is computed.
     cache: WeakKeyDictionary[_Owner, dict[object, _Value]] = WeakKeyDictionary()
 
     @wraps(function)
@@ -87,14 +88,14 @@ def running_sums(terms: FloatArray, counts: IntArray) -> FloatArray:
 
     All queries advance together, one term a step, longest first, so that no sum depends on another query.
     """
-    found = terms.astype(np.float64)
+    sums = terms.astype(np.float64)
     longest = np.argsort(-counts, kind="stable")
     at = (np.cumsum(counts) - counts)[longest]
     lengths = counts[longest]
     for step in range(1, int(lengths[0]) if len(lengths) else 0):
         at = at[: np.searchsorted(-lengths, -step)] + 1
-        found[at] += found[at - 1]
-    return found
+        sums[at] += sums[at - 1]
+    return sums
 
 
 def ratio(numerator: IntArray | FloatArray, denominator: IntArray | FloatArray) -> FloatArray:
@@ -157,5 +158,5 @@ class Ideal(NamedTuple):
 def equal_parts(hits: Hits, at: IntArray, denominator: FloatArray | IntArray, gain: float = 1.0) -> SumParts:
     """Parts of documents that each add the same, whatever their rank."""
     ones = np.ones(len(at))
-    each = ones if gain == 1 else gain * ones
-    return SumParts(hits, at, gain=each, discount=ones, terms=each, denominator=denominator)
+    gains = ones if gain == 1 else gain * ones
+    return SumParts(hits, at, gain=gains, discount=ones, terms=gains, denominator=denominator)

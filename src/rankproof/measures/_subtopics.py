@@ -58,10 +58,10 @@ def subtopics_found(hits: Hits, rel: int) -> SubtopicsFound:
     relevant = relevant_subtopics(hits.judged, rel)
     documents, _ = _judged_for_subtopics(hits.judged)
     assert hits.codes is not None, "hits of judgements with documents have codes"
-    found = documents.offsets[hits.query_index] + hits.codes
-    sizes = relevant.starts[found + 1] - relevant.starts[found]
+    document_index = documents.offsets[hits.query_index] + hits.codes
+    sizes = relevant.starts[document_index + 1] - relevant.starts[document_index]
     at = list_numbers(sizes)
-    rows = list_places(sizes) + relevant.starts[found][at]
+    rows = list_places(sizes) + relevant.starts[document_index][at]
     subtopics = relevant.subtopics[rows]
     order = np.argsort(subtopics, kind="stable")
     begins = np.flatnonzero(np.diff(subtopics[order], prepend=-1))
@@ -71,7 +71,9 @@ def subtopics_found(hits: Hits, rel: int) -> SubtopicsFound:
 
 
 _USUAL_DEPTH = 20
+# Subtopics of a query that fit the bits of an int64.
 _MASK_BITS = 62
+# 46 bits of a gain and 16 bits of a number of subtopics: their sum fits an int64.
 _GAIN_BITS, _MOST_SUBTOPICS = 46, 1 << 16
 
 

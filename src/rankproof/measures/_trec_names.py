@@ -23,10 +23,7 @@ AMBIGUOUS_NAMES: dict[str, tuple[str, str]] = {
         "answer_correctness mixes claims and cosine in ragas",
         "write ClaimF1 for the claims, or Similarity(model='minilm') for the cosine",
     ),
-    "factual_correctness": (
-        "factual_correctness has a recall of its own in ragas",
-        "write ClaimF1, ClaimP or ClaimR",
-    ),
+    "factual_correctness": ("factual_correctness has a recall of its own in ragas", "write ClaimF1, ClaimP or ClaimR"),
     "hole": ("hole counts documents that are judged for no query", "write Unjudged@10 for those not judged for this query"),
 }
 """Names that mean something else in another tool, with what to write."""
@@ -154,13 +151,13 @@ def spelled_names(texts: Iterable[str], rel: int) -> dict[str, str]:
     """Measure to the name that trec_eval prints for it, in which parameters are spelled as the user did: set_F_2.0."""
     from rankproof.measures._parse import parse_measures, split_measures
 
-    found = {}
+    names = {}
     for part in (part for text in texts for part in split_measures(text)):
         name, dot, parameters = part.text.partition(".")
         if dot and name in _BY_NAME and not _BY_NAME[name].cutoffs:
             (measure,) = parse_measures(",".join((part.text, *part.more)))
-            found[str(measure.with_rel(rel))] = f"{name}_{','.join((parameters, *part.more))}"
-    return found
+            names[str(measure.with_rel(rel))] = f"{name}_{','.join((parameters, *part.more))}"
+    return names
 
 
 class TrecLabel(NamedTuple):
@@ -177,24 +174,24 @@ def trec_label(measure: Measure, rel: int = 1) -> TrecLabel:
     if not isinstance(measure, BinaryMeasure) or measure.least == rel:
         for place, trec_measure in enumerate(TREC_MEASURES):
             if trec_measure.ours.partition("(")[0] == measure.name and (at is not None) == bool(trec_measure.cutoffs):
-                found = _label_of(measure, trec_measure, at)
-                if found is not None:
-                    return TrecLabel(place, at or 0.0, found)
+                label = _label_of(measure, trec_measure, at)
+                if label is not None:
+                    return TrecLabel(place, at or 0.0, label)
     return TrecLabel(len(TREC_MEASURES), 0.0, str(measure))
 
 
-def _label_of(measure: Measure, one: TrecMeasure, at: float | None) -> str | None:
+def _label_of(measure: Measure, trec_measure: TrecMeasure, at: float | None) -> str | None:
     """The name of the measure as this one of trec_eval; None if its parameters are not possible there."""
-    usual = type(measure)().parameters() | _given_parameters(one.ours)
+    usual = type(measure)().parameters() | _given_parameters(trec_measure.ours)
     changed = {
         name: value for name, value in measure.parameters().items() if name not in (measure.at, "rel") and value != usual[name]
     }
     if at is not None:
-        return None if changed else f"{one.theirs}_{at if isinstance(at, int) else f'{at:.2f}'}"
+        return None if changed else f"{trec_measure.theirs}_{at if isinstance(at, int) else f'{at:.2f}'}"
     written = [_TREC_PARAMETERS[name](value) if name in _TREC_PARAMETERS else None for name, value in changed.items()]
     if any(text is None for text in written):
         return None
-    return "_".join((one.theirs, *([",".join(text for text in written if text)] if written else ())))
+    return "_".join((trec_measure.theirs, *([",".join(text for text in written if text)] if written else ())))
 
 
 @cache
@@ -210,7 +207,7 @@ def _gains(value: object) -> str | None:
 
 
 def _numbers(value: object) -> str | None:
-    return ",".join(f"{one:g}" for one in value) if isinstance(value, tuple) else None
+    return ",".join(f"{number:g}" for number in value) if isinstance(value, tuple) else None
 
 
 _TREC_PARAMETERS = {

@@ -1,4 +1,4 @@
-"""Measures of a user who reads from the top: RR, ERR, nERR and RBP."""
+"""Measures of a user who reads from the top: RR, ERR, nERR and RBP, and trec_eval's graded RBP with its residual."""
 
 from __future__ import annotations
 
@@ -12,8 +12,17 @@ import numpy as np
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof.errors import UsageError
-from rankproof.measures._base import Advice, BinaryCutoffMeasure, CutoffMeasure, RandomRanking, SummedMeasure
-from rankproof.measures._relevant import Ideal, SumParts, relevant_found
+from rankproof.measures._base import (
+    Advice,
+    BinaryCutoffMeasure,
+    CutoffMeasure,
+    GainScheme,
+    Measure,
+    RandomRanking,
+    SummedMeasure,
+    gains,
+)
+from rankproof.measures._relevant import Ideal, SumParts, cached_on, relevant_found, sum_by_query
 
 
 class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
@@ -26,11 +35,7 @@ class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
     definition = "1 / rank of the first relevant document, 0 if there is none (in the top k)."
     source = "trec_eval recip_rank"
     parity = "trec_eval"
-    aliases = (
-        "recip_rank",
-        "reciprocal_rank",
-        "mrr",
-    )
+    aliases = ("recip_rank", "reciprocal_rank", "mrr")
     advice = Advice(
         "ordering",
         "users want one good document and then stop: known-item search, questions, navigation.",
@@ -39,10 +44,10 @@ class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
     )
 
     def parts(self, hits: Hits) -> SumParts:
-        those = relevant_found(hits, self.least)
-        first = (those.nth == 1) & (those.ranks <= self.depth)
-        terms = 1.0 / those.ranks[first]
-        return SumParts(hits, those.at[first], np.ones(len(terms)), terms, terms, np.ones(len(hits.queries)))
+        relevant = relevant_found(hits, self.least)
+        first = (relevant.nth == 1) & (relevant.ranks <= self.depth)
+        terms = 1.0 / relevant.ranks[first]
+        return SumParts(hits, relevant.at[first], np.ones(len(terms)), terms, terms, np.ones(len(hits.queries)))
 
     def chance(self, ranking: RandomRanking) -> float:
         """The sum over ranks r of 1 / r times C(N - r, R - 1) / C(N, R), the probability that the first relevant one is at r."""
@@ -114,10 +119,10 @@ class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
         chance = _continue_probabilities(satisfied, np.bincount(owners, minlength=len(hits.queries)))
         return SumParts(hits, good, satisfied, chance / ranks, chance * satisfied / ranks, np.ones(len(hits.queries)))
 
-    def _largest_grade(self, found: int) -> float:
-        if self.max_grade is not None and found > self.max_grade:
-            raise UsageError(f"{self} and a judgement has grade {found}", fix=f"give max_grade={found} or more")
-        return float(max(found, 0) if self.max_grade is None else self.max_grade)
+    def _largest_grade(self, highest: int) -> float:
+        if self.max_grade is not None and highest > self.max_grade:
+            raise UsageError(f"{self} and a judgement has grade {highest}", fix=f"give max_grade={highest} or more")
+        return float(max(highest, 0) if self.max_grade is None else self.max_grade)
 
 
 ERR = ExpectedReciprocalRank()
@@ -186,3 +191,91 @@ class RankBiasedPrecision(SummedMeasure, BinaryCutoffMeasure):
 
 
 RBP = RankBiasedPrecision()
+
+
+def persistence_powers(p: float, ranks: IntArray) -> FloatArray:
+    """p^(rank - 1) of each rank, by repeated multiplication as trec_eval forms it."""
+    deepest = int(ranks.max(initial=1))
+    return np.multiply.accumulate(np.concatenate(([1.0], np.full(deepest - 1, p))))[ranks - 1]
+
+
+@cached_on
+def _largest_gains(judged: JudgedQueries, gain: GainScheme) -> FloatArray:
+    """The largest gain of each query, at least 1; gains that are given count whether a document has them or not."""
+    highest = np.maximum(judged.grades[judged.offsets[:-1]], 0)
+    best = np.maximum.accumulate(gains(np.arange(int(highest.max(initial=0)) + 1), gain))
+    largest = max((value for _, value in gain), default=0.0) if not isinstance(gain, str) else 0.0
+    return np.maximum(np.maximum(best[highest], largest), 1.0)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GradedRankBiasedPrecision(SummedMeasure, Measure):
+    """Gains, weighted by the probability that the user reads the document; a query's largest gain counts 1."""
+
+    p: float = 0.9
+    gain: GainScheme = "linear"
+    name = "GradedRBP"
+    title = "Graded rank-biased precision"
+    family = "user-models"
+    formula = "(1 - p) Σ(i) g(i) p^(i - 1)"
+    definition = (
+        "(1 - p) * sum over documents of g p^(rank - 1), with persistence p; g is the gain, divided by the largest gain of the"
+        " query where that exceeds 1. Also written rbp, in lower case, as in trec_eval."
+    )
+    source = "Moffat and Zobel 2008; trec_eval rbp"
+    parity = "trec_eval"
+    aliases = ("trec_rbp",)
+    advice = Advice(
+        "ordering",
+        "grades matter, the persistence of users is known, and values should be those of trec_eval.",
+        "a grade should mean the same in every query: a query whose best grade is 1 counts it as much as another its grade 3.",
+    )
+    kind = "graded"
+    additive = True
+    suffix: ClassVar[str | None] = "gain"
+
+    def parts(self, hits: Hits) -> SumParts:
+        share = gains(hits.grades, self.gain) / _largest_gains(hits.judged, self.gain)[hits.query_index]
+        at = np.flatnonzero(share > 0)
+        weights = persistence_powers(self.p, hits.ranks[at])
+        terms = share[at] * weights
+        return SumParts(hits, at, share[at], weights, terms, np.ones(len(hits.queries)), scale=1.0 - self.p)
+
+
+GradedRBP = GradedRankBiasedPrecision()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RankBiasedResidual(Measure):
+    """What unjudged documents could add to rank-biased precision."""
+
+    p: float = 0.9
+    name = "RBPResid"
+    title = "Residual of rank-biased precision"
+    family = "user-models"
+    formula = "p^n + (1 - p) Σ(unjudged i) p^(i - 1)"
+    definition = (
+        "p^n + (1 - p) * sum over unjudged documents of p^(rank - 1), with persistence p and n documents retrieved;"
+        " 0 where all of them are judged."
+    )
+    source = "Moffat and Zobel 2008; trec_eval rbp_resid"
+    parity = "trec_eval"
+    aliases = ("rbp_resid",)
+    advice = Advice(
+        "checking",
+        "you want to know how far rank-biased precision could rise if every unjudged document were relevant.",
+        "all retrieved documents are judged: trec_eval then gives 0, although the documents below rank n could add p^n.",
+    )
+    kind = "count"
+    higher_is_better = False
+    suffix: ClassVar[str | None] = "p"
+
+    def values(self, hits: Hits) -> FloatArray:
+        judged = np.flatnonzero(hits.grades >= 0)
+        weights = persistence_powers(self.p, hits.ranks[judged])
+        known = (1.0 - self.p) * sum_by_query(hits.query_index[judged], weights, len(hits.queries))
+        counts = np.bincount(hits.query_index[judged], minlength=len(hits.queries))
+        return np.where(hits.retrieved > counts, 1.0 - known, 0.0)
+
+
+RBPResid = RankBiasedResidual()

@@ -25,7 +25,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._data.run import TermPart
 from rankproof._data.text import pluralise
 from rankproof._executors.base import Report
-from rankproof._io.array_file import Arrays, open_arrays, write_arrays
+from rankproof._io.array_files import Arrays, open_arrays, write_arrays
 from rankproof._registry import Option
 from rankproof.models._trained.tokenizers import TOKENIZER_FILE
 from rankproof.stages._analyzer import (

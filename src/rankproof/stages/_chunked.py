@@ -20,7 +20,7 @@ from rankproof._data.partition_builder import PartitionBuilder
 from rankproof._data.sentences import SENTENCE_RULES, Span, sentence_starts
 from rankproof._data.text import pluralise
 from rankproof._executors.base import Report
-from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof._io.array_files import open_arrays, write_arrays
 from rankproof._io.corpus_store import StoredPartition, indexed_corpus, write_partition
 from rankproof._registry import Option
 from rankproof.errors import UsageError

@@ -15,8 +15,7 @@ from rankproof._data.corpus import Partition
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
 from rankproof._executors.base import Report
-from rankproof._io.array_file import open_arrays, write_arrays
-from rankproof._io.journal import Block, Journal, cache_corruption_error
+from rankproof._io.array_files import Block, Journal, cache_corruption_error, open_arrays, write_arrays
 from rankproof.errors import UsageError
 from rankproof.models._base import EncoderModel, TokenEncoder
 from rankproof.stages._base import BuildContext, Cost, LoadedScorer

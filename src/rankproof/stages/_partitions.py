@@ -24,7 +24,7 @@ from rankproof._data.corpus import Corpus, Partition, decoded
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._executors.base import ONE_CORE, Report, Resources
-from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof._io.array_files import open_arrays, write_arrays
 from rankproof._version import __version__
 from rankproof.stages._base import BuildContext, PartitionKind
 

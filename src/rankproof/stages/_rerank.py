@@ -138,9 +138,9 @@ class RerankSearcher(Searcher):
         if not np.isfinite(new_scores).all():
             raise ExternalError("the reranker model returned a score that is not a finite number; fix or replace the model")
         weight, norm = self._stage.weight, NORMALISATIONS[self._stage.norm].normalise
-        return (
-            new_scores if weight == 1 else (1 - weight) * norm(ScoreLists.one(inputs)) + weight * norm(ScoreLists.one(new_scores))
-        )
+        if weight == 1:
+            return new_scores
+        return (1 - weight) * norm(ScoreLists.of_ranking(inputs)) + weight * norm(ScoreLists.of_ranking(new_scores))
 
     @property
     def concurrency(self) -> int:

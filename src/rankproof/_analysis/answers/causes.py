@@ -108,13 +108,13 @@ def reasons_tables(records: Mapping[str, Sequence[AnswerRecord]]) -> Table:
 
 def reasons_table(records: Iterable[AnswerRecord], system: str = "") -> Table:
     """The number of answers of one system of each kind."""
-    found = [reason_of(record) for record in records]
-    counts = Counter(found)
-    rows = tuple((name, counts[name], counts[name] / max(len(found), 1), about) for name, about in REASON_TEXTS.items())
+    reasons = [reason_of(record) for record in records]
+    counts = Counter(reasons)
+    rows = tuple((name, counts[name], counts[name] / max(len(reasons), 1), about) for name, about in REASON_TEXTS.items())
     columns = (Column("answers"), Column("n", "count"), Column("share", "share"), Column("meaning"))
     whose = f" of {for_message(system)}" if system else ""
-    title = f"Causes of low answer F1{whose}: n = {pluralise(len(found), 'answer')}"
-    return Table("answers", title, columns, rows, tuple(_describe_low(counts)), facts={"n": len(found), "system": system})
+    title = f"Causes of low answer F1{whose}: n = {pluralise(len(reasons), 'answer')}"
+    return Table("answers", title, columns, rows, tuple(_describe_low(counts)), facts={"n": len(reasons), "system": system})
 
 
 def _describe_low(counts: Counter[Reason]) -> Iterator[str]:
@@ -168,9 +168,9 @@ _PlacedBand = tuple[int, QualityBand]
 
 def _lowest(values: Mapping[str, float], profile: BandProfile) -> _PlacedBand | None:
     """The lowest band and its index among the bands of its measure."""
-    found = []
+    placed_bands = []
     for name, value in values.items():
         band = profile.band(name, value)
         if band is not None:
-            found.append(((profile.bands_of(name) or ()).index(band), band))
-    return min(found, key=lambda each: each[0], default=None)
+            placed_bands.append(((profile.bands_of(name) or ()).index(band), band))
+    return min(placed_bands, key=lambda placed: placed[0], default=None)

@@ -36,12 +36,12 @@ def judge_noise(evaluate: Evaluate, judge_of: JudgeOf, repeats: int = REPEATS) -
 
     again = [evaluate(judge_of if repeat == 0 else varied(repeat)) for repeat in range(repeats)]
     backward = evaluate(varied(0, reverse=True))
-    found = []
+    noises = []
     for measure in repeated_measures(again[0]):
         labels = [_label(measure, repeat, judge_of) for repeat in range(repeats)]
-        tables = [_credits(one, measure, label) for one, label in zip(again, labels, strict=True)]
+        tables = [_credits(result, measure, label) for result, label in zip(again, labels, strict=True)]
         reversed_label = judge_of(measure.judge).varied(reverse=True).label
-        found.append(
+        noises.append(
             JudgeNoise(
                 labels[0],
                 str(measure),
@@ -52,7 +52,7 @@ def judge_noise(evaluate: Evaluate, judge_of: JudgeOf, repeats: int = REPEATS) -
                 _mean_flips([(tables[0], _credits(backward, measure, reversed_label))]),
             )
         )
-    return tuple(found)
+    return tuple(noises)
 
 
 def repeated_measures(result: Result) -> list[ClaimMeasure]:
@@ -82,12 +82,12 @@ def _credits(result: Result, measure: ClaimMeasure, label: str) -> Credits:
 
 
 def _mean_flips(pairs: Iterable[tuple[Credits, Credits]]) -> float | None:
-    """The mean share of claims with another verdict, over pairs of repeats; None where no claim is in both."""
+    """The mean share of claims with another verdict, over pairs of repeats; None if no claim is in both."""
     shares = []
-    for one, other in pairs:
-        both = one.keys() & other.keys()
+    for credits, other in pairs:
+        both = credits.keys() & other.keys()
         if both:
-            shares.append(sum(one[key] != other[key] for key in both) / len(both))
+            shares.append(sum(credits[key] != other[key] for key in both) / len(both))
     return sum(shares) / len(shares) if shares else None
 
 
@@ -96,6 +96,7 @@ def _deviation(measure: str, again: Sequence[Result]) -> float | None:
     variances = []
     for name in (system.name for system in again[0].systems):
         values = [result.per_query(name)[measure] for result in again]
+        # A question that failed in one repeat would mix the noise of the judge with that of the failure.
         common = set(values[0]).intersection(*values[1:])
         variances += [float(np.var([value[query] for value in values], ddof=1)) for query in sorted(common)]
     return math.sqrt(math.fsum(variances) / len(variances)) if variances and len(again) > 1 else None

@@ -1,4 +1,4 @@
-"""Quality of answers: means, the relation to retrieval, and findings."""
+"""Quality of answers: means, also of measures of claims, the relation to retrieval, and findings."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankproof._analysis.answers.answer_input import RETRIEVAL_MEASURES, AnswerInput, answer_input_from_results
 from rankproof._analysis.answers.causes import bottleneck, bottleneck_advice, f1_of, reasons_table
-from rankproof._analysis.answers.inputs import RETRIEVAL_MEASURES, AnswerInput, answer_input_from_results
+from rankproof._analysis.answers.trust import calibration_words
 from rankproof._analysis.bands import BandProfile
+from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.joined_values import join_systems
 from rankproof._analysis.compare.pairs import CompareOptions, compare_pairs
 from rankproof._analysis.compare.tables import comparison_facts, verdict_table
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import best_systems
 from rankproof._data.arrays import FloatArray
+from rankproof._data.claims import Calibration
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import format_value, pluralise
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
@@ -24,6 +27,9 @@ from rankproof._results.experiment_result import ExperimentResult
 from rankproof._statistics.distributions import normal_quantile
 from rankproof._statistics.intervals import describe_interval_method, mean_interval
 from rankproof.errors import for_message
+from rankproof.measures._claim_base import ClaimMeasure, judge_of_measure, measure_without_judge
+from rankproof.measures._overlap import OVERLAP
+from rankproof.measures._parse import parse_measure
 
 TOKEN_SET_F1 = "F1(tokens='set')"
 _MIN_QUERIES = 10
@@ -51,12 +57,13 @@ class RankCorrelation:
         return f"{strength} {'positive' if low > 0 else 'negative'} correlation of retrieval and answers ({numbers})"
 
 
-def rank_correlation(one: Sequence[float], other: Sequence[float]) -> RankCorrelation | None:
+def rank_correlation(values: Sequence[float], other: Sequence[float]) -> RankCorrelation | None:
     """The rank correlation of two values; None for few queries or a constant value."""
-    n = len(one)
-    if n < _MIN_QUERIES or len(set(one)) < 2 or len(set(other)) < 2:
+    n = len(values)
+    if n < _MIN_QUERIES or len(set(values)) < 2 or len(set(other)) < 2:
         return None
-    rho = float(np.clip(np.corrcoef(_ranks(one), _ranks(other))[0, 1], -1, 1))
+    rho = float(np.clip(np.corrcoef(_ranks(values), _ranks(other))[0, 1], -1, 1))
+    # Fisher's transformation of a perfect correlation is infinite.
     if abs(rho) == 1:
         return RankCorrelation(rho, n, (rho, rho))
     reach = normal_quantile(0.975) * math.sqrt((1 + rho**2 / 2) / (n - 3))
@@ -120,9 +127,9 @@ def answer_verdicts(answer_input: AnswerInput, system: str, profile: BandProfile
             sentences += [f"{for_message(system)}: {advice}"] if advice else []
     if answer_input.retrieval is not None:
         ranks = answer_input.retrieval[system][RETRIEVAL_MEASURES[0]].per_query
-        found = rank_correlation([ranks[query] for query in scores], list(scores.values()))
-        if found is not None:
-            sentences.append(f"{for_message(system)}: {found.describe()}.")
+        correlation = rank_correlation([ranks[query] for query in scores], list(scores.values()))
+        if correlation is not None:
+            sentences.append(f"{for_message(system)}: {correlation.describe()}.")
     return sentences
 
 
@@ -131,7 +138,7 @@ def retrieval_means(answer_input: AnswerInput, system: str) -> dict[str, float]:
     scores = f1_by_query(answer_input, system)
     if answer_input.retrieval is None or not scores:
         return {}
-    ranked = {name: one.per_query for name, one in answer_input.retrieval[system].items()}
+    ranked = {name: result.per_query for name, result in answer_input.retrieval[system].items()}
     return {name: _mean([values[query] for query in scores]) for name, values in ranked.items()}
 
 
@@ -171,7 +178,9 @@ def answer_findings(answer_input: AnswerInput, profile: BandProfile) -> Iterator
     for name, measure in answer_input.inputs.result.systems[0].measures.items():
         if measure.measure.name == "F1" and measure.queries:
             yield from _describe_best(
-                {each.name: each.measures[name] for each in answer_input.inputs.result.systems}, name, "Answers"
+                {system_result.name: system_result.measures[name] for system_result in answer_input.inputs.result.systems},
+                name,
+                "Answers",
             )
     for system in answer_input.answers:
         yield from answer_verdicts(answer_input, system, profile)
@@ -245,3 +254,95 @@ def evaluation_notes(inputs: AnalysisInput) -> tuple[str, ...]:
             owners.setdefault(note.text, []).append(for_message(system.name))
     everyone = len(inputs.result.systems)
     return tuple(f"{'all systems' if len(names) == everyone > 1 else ', '.join(names)}: {text}" for text, names in owners.items())
+
+
+BASELINE = "baseline"
+
+
+def claim_means_table(inputs: AnalysisInput, calibrations: Sequence[Calibration] = (), *, level: float = 0.95) -> Table:
+    """The mean, interval and questions without a value of each system and measure; a judge that all share is in the title."""
+    judges = dict.fromkeys(
+        judge for measure in inputs.result.systems[0].measures.values() if (judge := judge_of_measure(measure.measure))
+    )
+    several = len(judges) > 1
+    rows = [
+        _claim_row(system.name, measure, level, several=several)
+        for system in inputs.result.systems
+        for measure in system.measures.values()
+    ]
+    by = "several judges" if several else f"the judge {', '.join(map(judge_words, judges))}"
+    judged = [
+        measure.measure
+        for measure in inputs.result.systems[0].measures.values()
+        if isinstance(measure.measure, ClaimMeasure) and judge_of_measure(measure.measure)
+    ]
+    n = pluralise(len(inputs.result.queries), "question")
+    return Table(
+        name="answer measures",
+        title=f"Answers by {by}, {calibration_words(judged, calibrations)}: n = {n}",
+        columns=(
+            Column("system"),
+            Column("measure"),
+            *((Column("judge"),) if several else ()),
+            Column("n", "count", "questions with a value"),
+            Column("value", "value", "mean"),
+            Column(f"{level:.0%} interval", "interval", describe_interval_method()),
+            Column("no value", about="questions without a value, and why"),
+        ),
+        rows=tuple(rows),
+        sentences=tuple(_bounds(inputs)),
+        notes=evaluation_notes(inputs),
+        facts={"n": len(inputs.result.queries), "level": level},
+    )
+
+
+def differences_table(comparison: Comparison) -> Table:
+    """The difference of each system from the baseline under each measure."""
+    baseline, alpha = comparison.baseline, comparison.options.alpha
+    rows: list[tuple[CellValue, ...]] = []
+    for name in comparison.measures:
+        short = measure_without_judge(parse_measure(name))
+        pairs = comparison.against_baseline(name)
+        rows += [(short, pair.system, pair.n, pair.difference, pair.ci, pair.p) for pair in pairs.values()]
+    return Table(
+        name="answer differences",
+        title=f"Differences from {for_message(str(baseline))}, missing values counted as the worst",
+        columns=(
+            Column("measure"),
+            Column("system"),
+            Column("n", "count", "questions"),
+            Column("difference", "difference"),
+            Column(f"{1 - alpha:.0%} interval", "interval", describe_interval_method()),
+            Column("p", "p", "not corrected for the number of measures"),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _claim_row(system: str, result: MeasureResult, level: float, *, several: bool) -> tuple[CellValue, ...]:
+    interval = mean_interval(result.values, level=level, within=result.measure.range)
+    judge = judge_of_measure(result.measure)
+    own = (judge_words(judge) if judge else "",) if several else ()
+    mean = result.value if result.queries else None
+    return (system, measure_without_judge(result.measure), *own, result.queries, mean, interval, count_words(result.counts))
+
+
+def count_words(counts: Mapping[str, int]) -> str:
+    """The questions without a value and why, as in "2 abstained, 1 failed"."""
+    return ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in counts.items() if count)
+
+
+def judge_words(judge: str) -> str:
+    """The judge; comparing words is marked as a baseline."""
+    return f"{for_message(judge)} ({BASELINE})" if judge == OVERLAP else for_message(judge)
+
+
+def _bounds(inputs: AnalysisInput) -> Iterator[str]:
+    """A sentence for each mean with failed questions: its bounds with all of them at 0 and at 1."""
+    for system in inputs.result.systems:
+        for measure in system.measures.values():
+            if measure.bounds is not None:
+                low, high = (format_value(end) for end in measure.bounds)
+                count = pluralise(measure.counts.get("failed", 0), "failed question")
+                name = measure_without_judge(measure.measure)
+                yield f"{for_message(system.name)}: {name} is between {low} and {high}, with {count} at 0 or at 1."

@@ -48,7 +48,7 @@ class _LabelledClaim:
 
     @property
     def human(self) -> float | None:
-        """The mean of the labels; None where nobody found something to check."""
+        """The mean of the labels; None if nobody found something to check."""
         values = [label.value for label in self.labels if label.value is not None]
         return sum(values) / len(values) if values else None
 
@@ -117,8 +117,8 @@ class _Matched:
 
     def labelled(self, verdicts: Iterable[ClaimVerdict]) -> list[_LabelledClaim]:
         """The claims that people labelled."""
-        found = [(verdict, self._given.get((claim_key(verdict), verdict.claim.text))) for verdict in verdicts]
-        return [_LabelledClaim(verdict, tuple(labels)) for verdict, labels in found if labels]
+        labels_of = [(verdict, self._given.get((claim_key(verdict), verdict.claim.text))) for verdict in verdicts]
+        return [_LabelledClaim(verdict, tuple(labels)) for verdict, labels in labels_of if labels]
 
     def people(self) -> str:
         """How many claims each person labelled."""
@@ -129,7 +129,7 @@ class _Matched:
     def calibrations(self) -> Iterator[Calibration]:
         """The agreement of each judge on each table that has labels."""
         for (judge, table), verdicts in self.verdicts.items():
-            claims = [one for one in self.labelled(verdicts) if one.verdict.verdict not in ("failed", "nothing_to_check")]
+            claims = [claim for claim in self.labelled(verdicts) if claim.verdict.verdict not in ("failed", "nothing_to_check")]
             pairs = _distinct_labels(claims)
             if pairs:
                 yield _calibration(judge, table, pairs, _pairs_of_people(claims))
@@ -137,11 +137,11 @@ class _Matched:
 
 def _one_a_claim(verdicts: Iterable[ClaimVerdict]) -> Iterator[ClaimVerdict]:
     """One verdict of each judge on each claim: the one that was checked against the most contexts, as people see it."""
-    found: dict[tuple[str, ClaimKey, str], ClaimVerdict] = {}
+    widest: dict[tuple[str, ClaimKey, str], ClaimVerdict] = {}
     for verdict in verdicts:
         key = verdict.judge, claim_key(verdict), verdict.claim.text
-        found[key] = max(found.get(key, verdict), verdict, key=lambda each: each.contexts_shown)
-    return iter(found.values())
+        widest[key] = max(widest.get(key, verdict), verdict, key=lambda candidate: candidate.contexts_shown)
+    return iter(widest.values())
 
 
 def _act(label: PersonLabel) -> tuple[object, ...]:
@@ -152,26 +152,26 @@ def _act(label: PersonLabel) -> tuple[object, ...]:
 
 def _distinct_labels(claims: Iterable[_LabelledClaim]) -> list[tuple[ClaimVerdict, PersonLabel]]:
     """Each label that says whether a claim is supported, once, with the verdict on its claim."""
-    found = {_act(label): (claim.verdict, label) for claim in claims for label in claim.labels if label.value is not None}
-    return list(found.values())
+    distinct = {_act(label): (claim.verdict, label) for claim in claims for label in claim.labels if label.value is not None}
+    return list(distinct.values())
 
 
 def _pairs_of_people(claims: Iterable[_LabelledClaim]) -> list[RatedItem]:
     """Each claim with the labels of two people, in the order of their names."""
-    found: dict[tuple[object, ...], RatedItem] = {}
+    items: dict[tuple[object, ...], RatedItem] = {}
     for claim in claims:
         known = sorted((label for label in claim.labels if label.value is not None), key=lambda label: label.person)
         for first, second in combinations(known, 2):
             item = RatedItem(claim.verdict.query, int(first.value or 0), int(second.value or 0))
-            found[(*_act(first), *_act(second))] = item
-    return list(found.values())
+            items[(*_act(first), *_act(second))] = item
+    return list(items.values())
 
 
 def _calibration(
     judge: str, table: ClaimTable, pairs: Sequence[tuple[ClaimVerdict, PersonLabel]], people: Sequence[RatedItem]
 ) -> Calibration:
     area = auc([ScoredItem(verdict.query, verdict.credit, bool(label.value)) for verdict, label in pairs])
-    same = kappa([RatedItem(one.query, int(label.value or 0), int(one.verdict == "supported")) for one, label in pairs])
+    same = kappa([RatedItem(claim.query, int(label.value or 0), int(claim.verdict == "supported")) for claim, label in pairs])
     among = kappa(people)
     return Calibration(
         judge,
@@ -215,43 +215,48 @@ def agreement_table(calibrations: Sequence[Calibration], notes: tuple[str, ...] 
     )
 
 
-def _agreement_rows(one: Calibration) -> Iterator[tuple[CellValue, ...]]:
+def _agreement_rows(calibration: Calibration) -> Iterator[tuple[CellValue, ...]]:
     """AUC and kappa of the judge, and the kappa of people, which is what a judge can reach."""
     named = {
-        "AUC": (one.auc, one.auc_interval),
-        "kappa": (one.kappa, one.kappa_interval),
-        "people's kappa": (one.people_kappa, one.people_kappa_interval),
+        "AUC": (calibration.auc, calibration.auc_interval),
+        "kappa": (calibration.kappa, calibration.kappa_interval),
+        "people's kappa": (calibration.people_kappa, calibration.people_kappa_interval),
     }
     for name, (value, interval) in named.items():
         pair = None if interval is None else (interval[0], interval[1])
-        yield _TABLE_WORDS[one.table], name, value, pair, one.labels
+        yield _TABLE_WORDS[calibration.table], name, value, pair, calibration.labels
 
 
 def _agreement_sentences(calibrations: Sequence[Calibration], *, several: bool) -> Iterator[str]:
     """Warnings where the judge is not shown to tell supported claims from others."""
 
-    def named(found: Sequence[Calibration]) -> str:
-        return ", ".join((f"{for_message(one.judge)} " if several else "") + _TABLE_WORDS[one.table] for one in found)
+    def names_of(calibrations: Sequence[Calibration]) -> str:
+        return ", ".join(
+            (f"{for_message(calibration.judge)} " if several else "") + _TABLE_WORDS[calibration.table]
+            for calibration in calibrations
+        )
 
     if same := [calibration for calibration in calibrations if calibration.auc is None]:
-        yield f"Agreement is not known, because people gave every claim the same label: {named(same)}."
+        yield f"Agreement is not known, because people gave every claim the same label: {names_of(same)}."
     rest = [calibration for calibration in calibrations if calibration.auc is not None]
-    if few := [one for one in rest if one.auc_interval is None]:
-        yield f"Too few labels to show that the judge tells supported claims from others: {named(few)}."
-    if chance := [one for one in rest if one.auc_interval is not None and one.auc_interval[0] <= 0.5]:
-        yield f"Not shown to tell supported claims from others, as the AUC may be .5: {named(chance)}."
+    if few := [calibration for calibration in rest if calibration.auc_interval is None]:
+        yield f"Too few labels to show that the judge tells supported claims from others: {names_of(few)}."
+    if chance := [
+        calibration for calibration in rest if calibration.auc_interval is not None and calibration.auc_interval[0] <= 0.5
+    ]:
+        yield f"Not shown to tell supported claims from others, as the AUC may be .5: {names_of(chance)}."
 
 
 def _agreement_notes(judge: str, calibrations: Sequence[Calibration], matched: _Matched) -> Iterator[str]:
     if matched.unknown:
         yield f"{pluralise(matched.unknown, 'label')} left out: these results have no such claim"
-    every = [one for (by, _), verdicts in matched.verdicts.items() if by == judge for one in matched.labelled(verdicts)]
-    failed = sum(one.verdict.verdict == "failed" for one in every)
+    every = [claim for (by, _), verdicts in matched.verdicts.items() if by == judge for claim in matched.labelled(verdicts)]
+    failed = sum(claim.verdict.verdict == "failed" for claim in every)
     if failed:
         yield f"{pluralise(failed, 'labelled claim')} left out: the judge failed on them"
-    differ = sum((one.human is None) != (one.verdict.verdict == "nothing_to_check") for one in every)
+    differ = sum((claim.human is None) != (claim.verdict.verdict == "nothing_to_check") for claim in every)
     if differ:
-        yield f"{pluralise(differ, 'claim')} where judge and people differ on whether there is anything to check"
+        yield f"judge and people differ on whether there is anything to check in {pluralise(differ, 'claim')}"
     if any(calibration.people_kappa is None for calibration in calibrations):
         yield "people's own agreement is not known: two people have to label the same claims (serve --assessor NAME)"
     few = min(calibrations, key=lambda calibration: (calibration.queries >= FEW_QUERIES, calibration.labels))
@@ -262,7 +267,7 @@ def _agreement_notes(judge: str, calibrations: Sequence[Calibration], matched: _
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _CorrectedMean:
-    """The mean of a measure of one system, and what people make of it; None where too few of its claims have labels."""
+    """The mean of a measure of one system, and what people make of it; None if too few of its claims have labels."""
 
     system: str
     measure: MeasureResult
@@ -271,7 +276,7 @@ class _CorrectedMean:
 
 def _means_table(judge: str, result: Result, matched: _Matched) -> Table:
     every = list(_corrected_means(judge, result, matched))
-    shown = [one for one in every if one.found is not None]
+    shown = [mean for mean in every if mean.found is not None]
     return Table(
         "judge-means",
         f"Means of {for_message(judge)}, corrected by the labels of people",
@@ -284,7 +289,7 @@ def _means_table(judge: str, result: Result, matched: _Matched) -> Table:
             Column("claims", "count", "all claims, or those with a label"),
             Column("weight", "value", "the judge's share in the corrected mean"),
         ),
-        tuple(row for one in shown if one.found is not None for row in _mean_rows(one.system, one.measure, one.found)),
+        tuple(row for mean in shown if mean.found is not None for row in _mean_rows(mean.system, mean.measure, mean.found)),
         sentences=_ASSUMPTION if shown else (),
         notes=tuple(_mean_notes(judge, result, every)),
     )
@@ -296,15 +301,15 @@ _ASSUMPTION = (
 )
 
 
-def _mean_rows(system: str, measure: MeasureResult, found: PredictionPoweredMean) -> Iterator[tuple[CellValue, ...]]:
-    name, every = measure_without_judge(measure.measure), found.seen + found.unseen
+def _mean_rows(system: str, measure: MeasureResult, mean: PredictionPoweredMean) -> Iterator[tuple[CellValue, ...]]:
+    name, every = measure_without_judge(measure.measure), mean.seen + mean.unseen
     yield system, name, "judge", measure.value, None, every, None
-    yield system, name, "labels", found.human.value, found.human.interval, found.seen, None
-    yield system, name, "corrected", found.corrected.value, found.corrected.interval, every, found.weight
+    yield system, name, "labels", mean.human.value, mean.human.interval, mean.seen, None
+    yield system, name, "corrected", mean.corrected.value, mean.corrected.interval, every, mean.weight
 
 
 def _mean_notes(judge: str, result: Result, every: Sequence[_CorrectedMean]) -> Iterator[str]:
-    lacking = [f"{measure_without_judge(one.measure.measure)} of {one.system}" for one in every if one.found is None]
+    lacking = [f"{measure_without_judge(mean.measure.measure)} of {mean.system}" for mean in every if mean.found is None]
     if lacking:
         yield f"fewer than two labels, so no corrected mean: {for_message(', '.join(lacking))}"
     others = [
@@ -318,7 +323,7 @@ def _mean_notes(judge: str, result: Result, every: Sequence[_CorrectedMean]) -> 
 
 def _claim_measures(result: Result) -> list[ClaimMeasure]:
     first = result.systems[0].measures.values() if result.systems else ()
-    return [one.measure for one in first if isinstance(one.measure, ClaimMeasure)]
+    return [values.measure for values in first if isinstance(values.measure, ClaimMeasure)]
 
 
 def is_sum_over_claims(measure: ClaimMeasure) -> bool:
@@ -350,7 +355,7 @@ def _corrected(values: MeasureResult, verdicts: Iterable[ClaimVerdict], matched:
     for query, counted in counted_claims(values.per_query, verdicts).items():
         if not counted:
             known.append(KnownValue(query, values.per_query[query]))
-        labels = {claim_key(one.verdict): one for one in matched.labelled(counted)}
+        labels = {claim_key(claim.verdict): claim for claim in matched.labelled(counted)}
         for verdict in counted:
             items.append(_item(verdict, labels.get(claim_key(verdict)), 1 / len(counted)))
     return corrected_mean(items, (0.0, 1.0), known)
@@ -369,7 +374,9 @@ def _counted(claims: Sequence[ClaimVerdict], value: float) -> Sequence[ClaimVerd
     references = by_reference(claims)
     if len(references) < 2:
         return claims
-    return min(references.values(), key=lambda reference: abs(sum(each.credit for each in reference) / len(reference) - value))
+    return min(
+        references.values(), key=lambda reference: abs(sum(verdict.credit for verdict in reference) / len(reference) - value)
+    )
 
 
 def _item(verdict: ClaimVerdict, labelled: _LabelledClaim | None, weight: float) -> JudgedItem:
@@ -380,12 +387,12 @@ def _item(verdict: ClaimVerdict, labelled: _LabelledClaim | None, weight: float)
 
 def calibration_words(measures: Sequence[ClaimMeasure], calibrations: Sequence[Calibration]) -> str:
     """How many labels of people the judges of the measures were compared with, to be shown beside their values."""
-    found = {measure: _labels(measure, calibrations) for measure in measures}
-    counts = sorted(filter(None, found.values()))
+    labels_of = {measure: _labels(measure, calibrations) for measure in measures}
+    counts = sorted(filter(None, labels_of.values()))
     if not counts:
         return "not calibrated"
     several = f"{counts[0]} to " if counts[0] < counts[-1] else ""
-    without = [measure_without_judge(measure) for measure, labels in found.items() if not labels]
+    without = [measure_without_judge(measure) for measure, labels in labels_of.items() if not labels]
     rest = f" ({', '.join(without)}: not calibrated)" if without else ""
     return f"calibrated on {several}{pluralise(counts[-1], 'label')}{rest}"
 
@@ -397,4 +404,4 @@ def _labels(measure: ClaimMeasure, calibrations: Iterable[Calibration]) -> int:
         for calibration in calibrations
         if calibration.table in measure.tables and matching_label(measure.judge, [calibration.judge])
     ]
-    return min((one.labels for one in wanted), default=0)
+    return min((known.labels for known in wanted), default=0)

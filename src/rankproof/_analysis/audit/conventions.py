@@ -13,7 +13,7 @@ import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
-from rankproof.measures._dcg import discounted_gains, ideal_list
+from rankproof.measures._gains import discounted_gains, ideal_list
 from rankproof.measures._relevant import ratio, relevant_found
 
 Ties = Literal["id descending", "id ascending", "as listed", "not defined"]

@@ -11,7 +11,7 @@ from rankproof._analysis.values import query_counts
 from rankproof._data.qrels import Qrels
 from rankproof._data.table import Column, Table, TableSummary
 from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.repeats import runs_of_systems
+from rankproof._evaluation.result import runs_of_systems
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 

@@ -17,7 +17,7 @@ from rankproof._analysis.values import RankedList, all_hits, in_summary, measure
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.table import Column, Table, TableSummary
 from rankproof._evaluation.result import MeasureResult
-from rankproof._evaluation.ties import can_tie, gain_for
+from rankproof._evaluation.value_ranges import can_tie, gain_for
 from rankproof._statistics.deterministic import random_words, stream_key
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure

@@ -13,9 +13,9 @@ from rankproof._analysis.values import measure_result, query_counts
 from rankproof._data.ordering import ReadOptions, order_key, resolve_duplicates
 from rankproof._data.run import Run, RunRow
 from rankproof._data.table import CellValue, Column, Table, TableSummary
-from rankproof._evaluation.inputs import align, prepare_judgements
 from rankproof._evaluation.options import EvaluateOptions
-from rankproof._evaluation.ties import value_range
+from rankproof._evaluation.sources import align, prepare_judgements
+from rankproof._evaluation.value_ranges import value_range
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure

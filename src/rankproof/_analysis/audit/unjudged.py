@@ -23,7 +23,7 @@ from rankproof._analysis.values import (
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.table import Column, Table, TableSummary
 from rankproof._evaluation.result import MeasureResult
-from rankproof._evaluation.unjudged import value_bounds
+from rankproof._evaluation.value_ranges import value_bounds
 from rankproof.errors import for_message
 from rankproof.measures._base import BinaryMeasure, GainScheme, Measure, discounts, gains
 from rankproof.measures._judged import Judged

@@ -66,15 +66,17 @@ def changed_queries(results: ExperimentResult, before: str, after: str, measure:
     queries = [query for query in results.queries if query in mine and query in theirs]
     apart = differences(np.array([theirs[query] for query in queries]), np.array([mine[query] for query in queries]))
     sign = -1.0 if new.measure.higher_is_better is False else 1.0
-    found = dict(zip(queries, apart.tolist(), strict=True))
-    better = {query: sign * value for query, value in found.items()}
+    difference_of = dict(zip(queries, apart.tolist(), strict=True))
+    better = {query: sign * value for query, value in difference_of.items()}
     depth = min(max(getattr(new.measure, "cutoff", None) or DEPTH, DEPTH), _MAX_DEPTH)
     rankings = rankings_of(results, before), rankings_of(results, after)
 
     def changes(chosen: Sequence[str]) -> tuple[QueryChange, ...]:
         return tuple(
-            QueryChange(one, mine[one], theirs[one], found[one], depth, document_moves(results, one, *rankings, depth))
-            for one in chosen
+            QueryChange(
+                query, mine[query], theirs[query], difference_of[query], depth, document_moves(results, query, *rankings, depth)
+            )
+            for query in chosen
         )
 
     lost = sorted((query for query in queries if better[query] < 0), key=lambda query: (better[query], query))
@@ -90,8 +92,8 @@ def reordered_queries(results: ExperimentResult, before: str, after: str, *, mos
     overlap = {query: rank_biased_overlap(old.get(query, ()), new.get(query, ())) for query in queries}
     other = sorted((query for query in queries if old.get(query) != new.get(query)), key=lambda query: (overlap[query], query))
     changes = tuple(
-        QueryChange(one, None, None, overlap[one] - 1.0, DEPTH, document_moves(results, one, old, new, DEPTH))
-        for one in other[:most]
+        QueryChange(query, None, None, overlap[query] - 1.0, DEPTH, document_moves(results, query, old, new, DEPTH))
+        for query in other[:most]
     )
     return QueryChanges(changes, (), len(other), 0, len(results.queries) - len(other))
 
@@ -136,4 +138,8 @@ def _kind(before: int | None, after: int | None, depth: int) -> MoveKind | None:
 
 def _measured(results: ExperimentResult, system: str, measure: str) -> MeasureResult:
     systems = [*results.result.systems, *(results.answers.systems if results.answers else ())]
-    return next(one.measures[measure] for one in systems if one.name == system and measure in one.measures)
+    return next(
+        system_result.measures[measure]
+        for system_result in systems
+        if system_result.name == system and measure in system_result.measures
+    )

@@ -24,21 +24,21 @@ def settings_table(changes: Changes) -> Table:
     rows = [(where, name, old, new) for where, name, old, new in _different(before, after)]
     rows.sort(key=lambda row: row[1] in _RUN_FACTS)
     many = sum(row[1] not in _RUN_FACTS for row in rows)
-    found = f"{pluralise(many, 'setting, version or fact differs', 'settings, versions and facts differ')}."
+    counted = f"{pluralise(many, 'setting, version or fact differs', 'settings, versions and facts differ')}."
     columns = (
-        Column("of", about="experiment: the experiment file, system: its stage where there is no file, run: how it was run"),
+        Column("of", about="experiment: the experiment file, system: its stage if there is no file, run: how it was run"),
         Column("setting"),
         Column(changes.labels[0]),
         Column(changes.labels[1]),
     )
     cells: tuple[tuple[CellValue, ...], ...] = tuple(rows)
     none = "The experiment file, versions and facts are the same."
-    return Table("settings", "Settings that changed", columns, cells, (found if many else none,))
+    return Table("settings", "Settings that changed", columns, cells, (counted if many else none,))
 
 
 def experiment_diff(changes: Changes) -> str:
     """The experiment files as a unified diff; empty if they are equal."""
-    before, after = (one.experiment.splitlines() for one in (changes.before, changes.after))
+    before, after = (results.experiment.splitlines() for results in (changes.before, changes.after))
     lines = difflib.unified_diff(before, after, *changes.labels, lineterm="", n=2)
     return "\n".join(lines)
 
@@ -48,14 +48,14 @@ Settings = dict[tuple[str, str], str]
 
 
 def _settings(before: ExperimentResult, after: ExperimentResult) -> tuple[Settings, Settings]:
-    files = [_parsed(one.experiment) for one in (before, after)]
-    found: list[Settings] = []
-    for one, file in zip((before, after), files, strict=True):
-        settings = {("experiment", name): value for name, value in _flat(file)} if None not in files else _stages(one)
-        settings |= {("run", name): value for name, value in _flat(one.provenance)}
-        settings |= {("run", "fingerprint"): one.fingerprint, ("run", "rel"): str(one.rel)}
-        found.append(settings)
-    return found[0], found[1]
+    files = [_parsed(source.experiment) for source in (before, after)]
+    both: list[Settings] = []
+    for results, file in zip((before, after), files, strict=True):
+        settings = {("experiment", name): value for name, value in _flat(file)} if None not in files else _stages(results)
+        settings |= {("run", name): value for name, value in _flat(results.provenance)}
+        settings |= {("run", "fingerprint"): results.fingerprint, ("run", "rel"): str(results.rel)}
+        both.append(settings)
+    return both[0], both[1]
 
 
 def _stages(results: ExperimentResult) -> Settings:
@@ -67,7 +67,7 @@ def _stages(results: ExperimentResult) -> Settings:
 
 
 def _parsed(experiment: str) -> dict[str, Any] | None:
-    """The experiment file; None where there is none, or it is not TOML."""
+    """The experiment file; None if there is none, or it is not TOML."""
     try:
         return tomllib.loads(experiment) or None
     except (tomllib.TOMLDecodeError, RecursionError):

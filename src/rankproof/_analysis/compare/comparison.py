@@ -59,7 +59,7 @@ from rankproof._analysis.compare.tables import (
     systems_table,
     verdict_table,
 )
-from rankproof._analysis.compare.unjudged_documents import checked_judgements, with_unjudged_documents
+from rankproof._analysis.compare.unjudged_documents import audit_command, checked_judgements, with_unjudged_documents
 from rankproof._analysis.compare.value_judge import checked_labels_by, judge_of_values
 from rankproof._analysis.decision.decide import DecisionData, decide
 from rankproof._analysis.decision.judge_sentences import outside_range_note
@@ -215,6 +215,8 @@ def compare_inputs(
     decision = _decision(distinct, own, own_all, data, labels_by, margin=allowed, baseline=named, looks=looks, seed=options.seed)
     decision = decision if judgements is not None else with_unjudged_documents(distinct, own, data, decision)
     decision = replace(decision, judgements=judgements, reused_replies=reused_replies(inputs.system_runs))
+    if decision.unjudged_rival is not None or decision.judge_next:
+        decision = replace(decision, audit_command=audit_command(kept, joined.measures[0]))
     decision = with_copies(decision, copies, joined, costs_of, failed_calls(kept)) if copies else decision
     decision = with_repeats(kept, decision, joined)
     notes = (

@@ -20,9 +20,8 @@ from rankproof._data.ordering import have_same_rankings
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.inputs import RunSources
-from rankproof._evaluation.repeats import repeated_system, runs_of_systems
-from rankproof._evaluation.result import Result
+from rankproof._evaluation.result import Result, repeated_system, runs_of_systems
+from rankproof._evaluation.sources import RunSources
 from rankproof._results.experiment_result import USUAL_BASELINE, SystemRun, ranking_systems
 from rankproof._statistics.correction import is_number, setting_error
 from rankproof._statistics.decision_rule import cheapest

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from rankproof._analysis.decision.scenarios import MissingValues, best_value
+from rankproof._analysis.decision.scenarios import MissingValues, PartlyMissing, best_value
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.answers import references_from_queries
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import USUAL_PRIMARY
-from rankproof._evaluation.repeats import runs_of_systems
-from rankproof._evaluation.result import FAILED_ANSWER, MeasureResult, Result, SystemResult
+from rankproof._evaluation.result import FAILED_ANSWER, MeasureResult, Result, SystemResult, runs_of_systems
 from rankproof._statistics.means import effective_size
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure, worst_value
@@ -67,7 +68,8 @@ def with_first_answers(joined: JoinedValues, result: Result) -> JoinedValues:
         for row, query in enumerate(joined.queries):
             if query in every[name]:
                 values[0, row, at] = every[name][query][0]
-    return replace(joined, values=values)
+    missing = None if joined.missing is None else replace(joined.missing, partly=None)
+    return replace(joined, values=values, missing=missing)
 
 
 def join_systems(result: Result, measures: MeasuresLike = None) -> JoinedValues:
@@ -282,10 +284,52 @@ def answer_values(result: Result, measure: str, unanswerable: Collection[str]) -
     absent = np.isnan(values)
     no_answer, abstained = (_is_among(reasons, names, values.shape) for names in (NO_ANSWER, _ABSTAINED))
     right = abstained & absent & np.array([[query in unanswerable] for query in queries], dtype=bool).reshape(-1, 1)
-    missing = MissingValues(no_answer, abstained & absent & ~right, absent & ~no_answer & ~abstained)
-    filled = _filled(columns[0].measure, values, right)
+    filled, partly = _with_partly_missing(columns, queries, _filled(columns[0].measure, values, right), unanswerable)
+    missing = MissingValues(no_answer, abstained & absent & ~right, absent & ~no_answer & ~abstained, partly=partly)
     names = tuple(system.name for system in result.systems)
     return JoinedValues(queries, names, (columns[0].measure,), filled[None], (), missing=missing)
+
+
+def _with_partly_missing(
+    columns: Sequence[MeasureResult], queries: Sequence[str], values: FloatArray, unanswerable: Collection[str]
+) -> tuple[FloatArray, PartlyMissing | None]:
+    """The values with each repeated answer without a value at worst, and how much better they are in the scenarios."""
+    best, worst = best_value(columns[0].measure), worst_value(columns[0].measure)
+    if best is None or worst is None or not any(column.repeat_reasons for column in columns):
+        return values, None
+    rows = {query: row for row, query in enumerate(queries)}
+    at_worst, without, at_best = values.copy(), values.copy(), values.copy()
+    abstained, unknown = np.zeros(values.shape), np.zeros(values.shape)
+    for at, column in enumerate(columns):
+        for query in filter(rows.__contains__, column.repeat_reasons):
+            repeats = _repeats_of(column, query, worst, best, is_unanswerable=query in unanswerable)
+            place = rows[query], at
+            at_worst[place] = (repeats.known + (repeats.abstained + repeats.unknown) * worst) / repeats.asked
+            without[place] = (repeats.known + repeats.unknown * worst) / max(repeats.asked - repeats.abstained, 1)
+            at_best[place] = (repeats.known + repeats.abstained * worst + repeats.unknown * best) / repeats.asked
+            abstained[place], unknown[place] = repeats.abstained / repeats.asked, repeats.unknown / repeats.asked
+    return at_worst, PartlyMissing(abstained, unknown, np.abs(without - at_worst), np.abs(at_best - at_worst))
+
+
+class _Repeats(NamedTuple):
+    """The answers of a system to one question: the sum of the known values, and how many are missing of how many."""
+
+    known: float
+    abstained: int
+    unknown: int
+    asked: int
+
+
+def _repeats_of(column: MeasureResult, query: str, worst: float, best: float, *, is_unanswerable: bool) -> _Repeats:
+    reasons = column.repeat_reasons[query]
+    silent = reasons.count("abstained")
+    right = silent if is_unanswerable else 0
+    # The stored values contain an abstention as the worst value, unless it is right.
+    included = silent - right
+    values = column.repeats[query]
+    abstained = sum(reason in _ABSTAINED for reason in reasons) - right
+    known = math.fsum(values) - included * worst + right * best
+    return _Repeats(known, abstained, len(reasons) - right - abstained, len(values) - included + len(reasons))
 
 
 def decision_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str | Measure | None) -> list[JoinedValues]:

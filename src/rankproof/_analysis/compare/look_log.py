@@ -16,7 +16,6 @@ from rankproof._analysis.compare.summary import compare_results
 from rankproof._analysis.decision.sentences import points
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._data.text import ordinal, pluralise
-from rankproof._io.json_fields import read_fields
 from rankproof._io.strict_json import JsonObject, parse_strict_json
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.provenance import utc_now
@@ -139,7 +138,7 @@ def read_looks(path: str) -> tuple[Look, ...]:
 def _parsed(line: str, path: str, number: int) -> Look:
     fix = "the log of looks is damaged: move the file elsewhere to start a new log"
     try:
-        return read_fields(Look, JsonObject(parse_strict_json(line, source=path), path, damaged_fix=fix))
+        return JsonObject(parse_strict_json(line, source=path), path, damaged_fix=fix).read(Look)
     except InputError as error:
         raise InputError(error.what, fix=fix, source=path, line=number) from None
 

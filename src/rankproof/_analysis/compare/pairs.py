@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,12 +15,12 @@ from rankproof._analysis.compare.significance import TESTS, Test, TestedPair, ch
 from rankproof._analysis.inputs import checked_system_name
 from rankproof._data.arrays import FloatArray
 from rankproof._data.text import pluralise
+from rankproof._data.validation import checked_choice
 from rankproof._statistics.correction import (
     CORRECTION_NAMES,
     CORRECTIONS,
     Correction,
     SamplingOptions,
-    check_choice,
     check_samples,
     holm_of_two,
     is_number,
@@ -70,7 +70,7 @@ class CompareOptions(SamplingOptions):
 
     def __post_init__(self) -> None:
         for name, choices in (("test", Test), ("correction", Correction), ("interval", IntervalMethod)):
-            check_choice(name, getattr(self, name), choices)
+            checked_choice(name, getattr(self, name), get_args(choices))
         SamplingOptions.__post_init__(self)
         if self.equivalence is not None:
             check_margin("equivalence", self.equivalence)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
+from rankproof._analysis.answers.logged_answers import AnswerJudges, LoggedAnswers
 from rankproof._analysis.answers.trust import CORRECTED_TABLES, counted_claims, is_sum_over_claims
 from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.compare.unjudged_documents import USUAL_DEPTH, top_lists
@@ -320,10 +320,10 @@ def _mean_labels(labels: ClaimLabels, claims: list[ClaimVerdict]) -> FloatArray:
 
 def _answers_to(
     questions: Sequence[str], inputs: AnalysisInput, texts: Mapping[str, Query], answers: Mapping[str, Answers]
-) -> GivenAnswers:
+) -> LoggedAnswers:
     """The answers of each system to these questions."""
     kept = set(questions)
-    return GivenAnswers(
+    return LoggedAnswers(
         inputs.name,
         Queries(query for key, query in texts.items() if key in kept),
         {name: Answers({key: answer for key, answer in own.items() if key in kept}) for name, own in answers.items()},

@@ -149,7 +149,7 @@ def all_systems_notes(joined: JoinedValues, test: Test) -> Iterator[str]:
     """The test of all systems at once, if the chosen test has one."""
     if test == "friedman":
         from rankproof._data.text import format_p
-        from rankproof._statistics.rank_tests import friedman_test
+        from rankproof._statistics.classical_tests import friedman_test
 
         found = friedman_test(joined.values[0])
         square = f"chi-square {found.square:.4g}, {found.freedom} degrees of freedom"
@@ -157,21 +157,21 @@ def all_systems_notes(joined: JoinedValues, test: Test) -> Iterator[str]:
 
 
 def _signed_ranks(apart: FloatArray) -> TestedPair:
-    from rankproof._statistics.rank_tests import signed_rank_p, signed_ranks
+    from rankproof._statistics.classical_tests import signed_rank_p, signed_ranks
 
     ranks = signed_ranks(apart)
     return TestedPair(signed_rank_p(ranks), ranks.rank_sum)
 
 
 def _signs(apart: FloatArray) -> TestedPair:
-    from rankproof._statistics.rank_tests import sign_test_p
+    from rankproof._statistics.classical_tests import sign_test_p
 
     return TestedPair(sign_test_p(apart), float(np.sign(apart).sum()))
 
 
 def _friedman(values: FloatArray, pairs: Sequence[tuple[int, int]]) -> list[TestedPair]:
     """Nemenyi's p; corrected it is at least the p of Friedman's test, without which no pair is significant (Demšar 2006)."""
-    from rankproof._statistics.rank_tests import friedman_test, nemenyi_p
+    from rankproof._statistics.classical_tests import friedman_test, nemenyi_p
 
     found = friedman_test(values)
     ranks = found.mean_ranks.tolist()
@@ -180,7 +180,7 @@ def _friedman(values: FloatArray, pairs: Sequence[tuple[int, int]]) -> list[Test
 
 
 def _tukey(values: FloatArray, pairs: Sequence[tuple[int, int]], measure: Measure, level: float, test: Test) -> list[TestedPair]:
-    from rankproof._statistics.studentized_range import tukey_hsd
+    from rankproof._statistics.classical_tests import tukey_hsd
 
     found = tukey_hsd(values, by_query=test == "tukey")
     if found is not None:

@@ -40,6 +40,20 @@ def compare_results(results: ExperimentResult, options: CompareOptions | None = 
     return compare_inputs(inputs, primary=primary, measures=[primary, *others], options=options)
 
 
+def compare_answers(results: ExperimentResult) -> Comparison | None:
+    """The answering systems of an experiment by the answers' own primary measure; None with fewer than two of them."""
+    if results.answers is None or len(results.answers.systems) < 2:
+        return None
+    from rankproof._analysis.answers.answer_input import answer_input_from_results
+
+    inputs = answer_input_from_results(results).inputs
+    primary = inputs.decision_settings.primary
+    measured = inputs.result.systems[0].measures
+    if primary is None or not measured[primary].measure.has_winner:
+        return None
+    return compare_inputs(inputs, primary=primary, measures=[primary])
+
+
 def with_decision_settings(results: ExperimentResult, **settings: Any) -> ExperimentResult:
     """The results with these settings of `compare_inputs`, unless None, in place of their own; evaluates the primary one."""
     if all(value is None for value in settings.values()):
@@ -56,7 +70,7 @@ def with_decision_settings(results: ExperimentResult, **settings: Any) -> Experi
 
 def summary_document(results: ExperimentResult, comparison: Comparison) -> dict[str, Any]:
     """The content of summary.json."""
-    decision = comparison.decision
+    decision, answers = comparison.decision, compare_answers(results)
     return {
         "format": SUMMARY_FORMAT,
         "schema": format_versions.SUMMARY,
@@ -67,6 +81,7 @@ def summary_document(results: ExperimentResult, comparison: Comparison) -> dict[
         "primary": comparison.primary,
         "baseline": comparison.baseline,
         "decision": decision.to_dict(),
+        "answers_decision": None if answers is None else answers.decision.to_dict(),
         "systems": [_system(results, comparison, run.name) for run in results.system_runs],
         "left_out": list(comparison.left_out),
         "notes": [*value_notes(results.result.systems), *comparison.notes],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +19,16 @@ from rankproof._data.ordering import ReadOptions, ranked_documents
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.options import USUAL_PRIMARY
+from rankproof._evaluation.sources import RunSources
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._results.experiment_result import Completeness
+from rankproof._results.label_tasks import labelled_folder
 from rankproof._statistics.decision_rule import Looks, pair_estimates, risks
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.measures._base import Measure
 
+_JUDGE_NEXT = 20
 USUAL_DEPTH = 10
 """The ranks that count for a measure without a cutoff."""
 _MIN_RELEVANT = 2.0
@@ -45,6 +52,32 @@ def checked_judgements(judgements: object) -> Completeness | None:
     if judgements not in (None, "complete"):
         raise UsageError(f"judgements is {for_message(repr(judgements))}", fix='pass "complete", or leave it out')
     return judgements
+
+
+def results_folder(inputs: AnalysisInput) -> str:
+    """The results folder of the input; empty if there is none, or several."""
+    return next((folder for file in inputs.labels if (folder := labelled_folder(file)) and os.path.isdir(folder)), "")
+
+
+def audit_command(inputs: AnalysisInput, measure: Measure) -> str:
+    """The command that lists pairs to judge for a measure: of the results folder, or of the files of judgements and runs.
+
+    Judgements or runs that are not files are named by what they are.
+    """
+    folder, rel = results_folder(inputs), ["--rel", str(inputs.rel)] if inputs.rel != 1 else []
+    if folder or inputs.system_runs:
+        words = [folder or "RESULTS"]
+    else:
+        runs = inputs.runs.sources if isinstance(inputs.runs, RunSources) else inputs.runs
+        files = [
+            os.fspath(source) if isinstance(source, str | os.PathLike) else getattr(source, "source", "")
+            for source in runs.values()
+        ]
+        is_file = bool(files) and all(map(os.path.isfile, (inputs.qrels.source, *files)))
+        words = [inputs.qrels.source, *dict.fromkeys(files), *rel] if is_file else ["QRELS", "RUN…", *rel]
+    named = [] if str(measure) == USUAL_PRIMARY else ["-m", str(measure)]
+    shown = " ".join(word if word == "RUN…" else escape_invisible(shlex.quote(word)) for word in (*words, *named))
+    return f"rankproof audit {shown} --judge-next {_JUDGE_NEXT}"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rankproof._analysis.compare.joined_values import JoinedValues
-from rankproof._analysis.compare.unjudged_documents import USUAL_DEPTH
+from rankproof._analysis.compare.unjudged_documents import USUAL_DEPTH, results_folder
 from rankproof._analysis.decision.record import Decision, Reason
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.text import in_a_sentence
 from rankproof._results.experiment_result import LabelsBy
-from rankproof._results.label_tasks import labelled_folder
 from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof.errors import UsageError, escape_invisible, for_message
 from rankproof.measures._answers import AnswerSimilarity, TextMeasure
@@ -84,7 +82,7 @@ def without_risks(decision: Decision) -> Decision:
 
 def _check_command(inputs: AnalysisInput, joined: JoinedValues) -> str:
     """The command with which people check the judge: of results, of answers that are not saved, or of run files."""
-    folder = next((folder for file in inputs.labels if (folder := labelled_folder(file)) and os.path.isdir(folder)), "")
+    folder = results_folder(inputs)
     if folder or inputs.system_runs:
         return f"rankproof serve {escape_invisible(shlex.quote(folder)) if folder else 'RESULTS'} --label {MIN_LABELLED}"
     if joined.measures[0].kind == "answer":

@@ -217,7 +217,8 @@ class Decision(Viewed):
     chosen system, or the leader, with each other system, highest mean first. `look` counts the looks at more and more queries,
     as the log has them. `better` are pairs that differ for certain where nothing is decided: systems that are better than
     the baseline, or without one the leading systems and those below them. `judge_next` are the unjudged (query, document) pairs
-    that could change the difference between the two best systems most; `unjudged` is the number of all such pairs. `judge_noise`
+    that could change the difference between the two best systems most; `unjudged` is the number of all such pairs, and
+    `audit_command` lists more of them. `judge_noise`
     is how much that difference changes when a judge of claims is asked again, as a standard deviation; None unless it is more
     than half of the difference. `reused_replies` are replies of search engines that an earlier run recorded: the engines may have
     changed. `repeats` are the repeated answers of the systems, None without any. `ci` is the 95% interval of the mean of the only
@@ -260,6 +261,7 @@ class Decision(Viewed):
     needed: QueriesNeeded | None = None
     judge_next: tuple[tuple[str, str], ...] = ()
     unjudged: int = 0
+    audit_command: str = ""
     judge_noise: float | None = None
     reused_replies: tuple[ReusedReplies, ...] = ()
     repeats: RepeatedAnswers | None = None

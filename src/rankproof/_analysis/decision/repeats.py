@@ -12,7 +12,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.table import Column, Table
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._evaluation.result import MeasureResult, Result
-from rankproof._statistics.repeats import VarianceSplit, pass_all, pass_at, repeated_systems, split_variance
+from rankproof._statistics.paired import VarianceSplit, pass_all, pass_at, repeated_systems, split_variance
 from rankproof.errors import for_message
 
 REPEATS = "repeats"

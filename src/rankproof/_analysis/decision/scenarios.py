@@ -21,7 +21,6 @@ WITHOUT_UNJUDGED, WITHOUT_ABSTENTIONS = "without unjudged documents", "without a
 WITHOUT_LACKING = "without queries that a system lacks"
 OTHERS_AT_BEST, ALL_AT_BEST = "with those of the other systems at their best", "with all at their best"
 """The scenarios in words."""
-NEXT_JUDGEMENTS = "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
 _SHOWN_SYSTEMS = 3
 DOUBT = "doubt"
 QUERY_MINUTES, LABEL_MINUTES = 10, 5
@@ -29,11 +28,31 @@ QUERY_MINUTES, LABEL_MINUTES = 10, 5
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class PartlyMissing:
+    """Questions of which only some of a system's repeated answers are missing: arrays by question and system.
+
+    `abstained` and `unknown` are shares of the answers to the question: those that abstained, and those that the judge gave no
+    value. The other two say how much better the value is without the former, and with the latter at their best.
+    """
+
+    abstained: FloatArray
+    unknown: FloatArray
+    without_abstained: FloatArray
+    unknown_at_best: FloatArray
+
+    def part(self, rows: BoolArray | IntArray | slice, columns: Sequence[int] | slice = slice(None)) -> PartlyMissing:
+        """What is missing of some of the questions or systems."""
+        arrays = self.abstained, self.unknown, self.without_abstained, self.unknown_at_best
+        return PartlyMissing(*(array[rows][:, columns] for array in arrays))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class MissingValues:
     """Which values are missing by query and system: no answer; an abstention or nothing to check; unknown as the judge failed.
 
     `shares` are the shares of all questions that a system abstained on or that are unknown, where the rows are a sample of them.
-    `skips` says that the user asks to leave out what a system lacks (`--skip-missing`).
+    `skips` says that the user asks to leave out what a system lacks (`--skip-missing`). `partly` has the questions of which only
+    some repeated answers are missing.
     """
 
     no_answer: BoolArray
@@ -41,14 +60,17 @@ class MissingValues:
     unknown: BoolArray
     shares: FloatArray | None = None
     skips: bool = False
+    partly: PartlyMissing | None = None
 
     def __getitem__(self, rows: BoolArray | IntArray) -> MissingValues:
-        return MissingValues(self.no_answer[rows], self.abstained[rows], self.unknown[rows], skips=self.skips)
+        parts = self.no_answer[rows], self.abstained[rows], self.unknown[rows]
+        return MissingValues(*parts, skips=self.skips, partly=None if self.partly is None else self.partly.part(rows))
 
     def of_systems(self, columns: Sequence[int]) -> MissingValues:
         """What is missing of some of the systems."""
         parts = (self.no_answer[:, columns], self.abstained[:, columns], self.unknown[:, columns])
-        return MissingValues(*parts, None if self.shares is None else self.shares[columns], self.skips)
+        partly = None if self.partly is None else self.partly.part(slice(None), columns)
+        return MissingValues(*parts, None if self.shares is None else self.shares[columns], self.skips, partly)
 
     @property
     def every(self) -> BoolArray:
@@ -62,8 +84,18 @@ class MissingValues:
 
     def needs_scenarios(self) -> bool:
         """Whether more than 1% of a system's questions are left out in a scenario or unknown."""
-        shares = (self.left_out | self.unknown).mean(axis=0) if self.shares is None else self.shares
+        shares = self.left_out_shares + self.unknown_shares if self.shares is None else self.shares
         return bool((shares > MAX_MISSING).any())
+
+    @property
+    def left_out_shares(self) -> FloatArray:
+        """The share of each system's questions that a scenario leaves out; a part of a question counts as this part."""
+        return np.asarray((self.left_out if self.partly is None else self.left_out + self.partly.abstained).mean(axis=0))
+
+    @property
+    def unknown_shares(self) -> FloatArray:
+        """The share of each system's questions that the judge gave no value."""
+        return np.asarray((self.unknown if self.partly is None else self.unknown + self.partly.unknown).mean(axis=0))
 
     def counts(self, systems: Sequence[str]) -> tuple[MissingCount, ...]:
         """How many values of each system are missing, for systems that lack any."""
@@ -131,14 +163,22 @@ def missing_scenarios(
     values: FloatArray, weights: FloatArray | None, missing: MissingValues, chosen: Sequence[int], best: float
 ) -> Iterator[tuple[str, PairEstimates]]:
     """The differences of systems without what they left out, and with unknown values at their best."""
-    if missing.left_out.any():
+    partly = missing.partly
+    if missing.left_out_shares.any():
         words = WITHOUT_LACKING if missing.skips else WITHOUT_ABSTENTIONS
-        yield words, estimates_of_pairs(values, ~missing.left_out, weights)
-    if missing.unknown.any():
-        others = missing.unknown.copy()
-        others[:, list(chosen)] = False
-        yield OTHERS_AT_BEST, pair_estimates(np.where(others, best, values), weights)
-        yield ALL_AT_BEST, pair_estimates(np.where(missing.unknown, best, values), weights)
+        others = values if partly is None else values + partly.without_abstained
+        yield words, estimates_of_pairs(others, ~missing.left_out, weights)
+    if missing.unknown_shares.any():
+        at_best = np.where(missing.unknown, best, values if partly is None else values + partly.unknown_at_best)
+        yield OTHERS_AT_BEST, pair_estimates(_with_columns(at_best, values, chosen), weights)
+        yield ALL_AT_BEST, pair_estimates(at_best, weights)
+
+
+def _with_columns(values: FloatArray, other: FloatArray, columns: Sequence[int]) -> FloatArray:
+    """The values with these columns of the other ones."""
+    values = values.copy()
+    values[:, list(columns)] = other[:, list(columns)]
+    return values
 
 
 def disagreement(choice: ScenarioChoice, chosen: Sequence[int], missing: MissingValues | None, names: Sequence[str]) -> str:
@@ -151,14 +191,15 @@ def disagreement(choice: ScenarioChoice, chosen: Sequence[int], missing: Missing
 
 def scenario_text(words: str, missing: MissingValues, names: Sequence[str], here: str, there: str) -> str:
     """What a system lacks, what follows with missing values at their worst, and what in a scenario."""
-    lacking = missing.unknown if words in (OTHERS_AT_BEST, ALL_AT_BEST) else missing.left_out
-    most = int(lacking.sum(axis=0).argmax())
-    share, name = percent(float(lacking[:, most].mean())), for_message(names[most])
+    shares = missing.unknown_shares if words in (OTHERS_AT_BEST, ALL_AT_BEST) else missing.left_out_shares
+    most = int(shares.argmax())
+    share, name = percent(float(shares[most])), for_message(names[most])
+    of_what = "questions" if missing.partly is None else "answers"
     if words == WITHOUT_LACKING:
         return f"{name} lacks {share} of the queries; with these at their worst {here}, without them {there}"
     if words == WITHOUT_ABSTENTIONS:
-        return f"{name} abstained on {share} of the questions; with abstentions as wrong {here}, without them {there}"
-    return f"the judge gave {name} no value for {share} of the questions; with these at their worst {here}, {words} {there}"
+        return f"{name} abstained on {share} of the {of_what}; with abstentions as wrong {here}, without them {there}"
+    return f"the judge gave {name} no value for {share} of the {of_what}; with these at their worst {here}, {words} {there}"
 
 
 def without_worst_value(measure: Measure, missing: MissingValues | None, names: Sequence[str]) -> str:
@@ -249,6 +290,11 @@ def missing_sentences(measure: Measure, missing: Sequence[MissingCount], n: int)
             yield f"{name} abstained on {count.abstained:,} {of}"
         if count.unknown:
             yield f"The judge gave {name} no value for {count.unknown:,} {of}"
+
+
+def next_judgements(audit_command: str) -> str:
+    """What to do about a rival that may not have been judged."""
+    return f"Next: {audit_command}, or --judgements complete if nothing relevant is missing."
 
 
 def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:

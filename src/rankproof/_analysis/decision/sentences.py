@@ -15,7 +15,7 @@ from rankproof._analysis.decision.record import (
     SystemRisk,
 )
 from rankproof._analysis.decision.repeats import repeat_sentences
-from rankproof._analysis.decision.scenarios import NEXT_JUDGEMENTS, missing_sentences, unjudged_text
+from rankproof._analysis.decision.scenarios import missing_sentences, next_judgements, unjudged_text
 from rankproof._data.replies import reused_sentences
 from rankproof._data.text import in_a_sentence, limit_text, ordinal, percent, pluralise, shown_time
 from rankproof._statistics.decision_rule import LOOK_LIMITS
@@ -324,7 +324,7 @@ def _not_decided(decision: Decision) -> Iterator[str]:
         yield f"Not decided: {leads} {_leader_risk(decision, leader)}.{certain}"
     elif decision.unjudged_rival is not None:
         yield f"Not decided: {unjudged_text(decision.unjudged_rival, decision.limit)}."
-        yield NEXT_JUDGEMENTS
+        yield next_judgements(decision.audit_command)
     else:
         yield f"Not decided: {decision.detail}."
     leads = f"{for_message(leader.name)} leads with {_value(decision, leader.name)}; "
@@ -395,4 +395,4 @@ def _leader_risk(decision: Decision, leader: SystemRisk) -> str:
 def _judge_next(decision: Decision) -> str:
     shown = ", ".join(f"{for_message(query)} {for_message(doc)}" for query, doc in decision.judge_next[:_SHOWN_PAIRS])
     pairs = pluralise(decision.unjudged, "pair is", "pairs are")
-    return f"{pairs} unjudged; judge first: {shown} (rankproof audit --judge-next 20 lists more)."
+    return f"{pairs} unjudged; judge first: {shown} ({decision.audit_command} lists more)."

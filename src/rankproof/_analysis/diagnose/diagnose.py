@@ -175,15 +175,16 @@ def near_thresholds(values: Mapping[str, float], n: int) -> tuple[NearThreshold,
 
     A value from 0 to 1 with mean b has a variance of at most b (1 - b), that of a Bernoulli variable.
     """
-    found = []
+    near = []
     for measure, bound in sorted(
         {(condition.measure, bound) for rule in RULES for condition in rule.conditions for bound in condition.bounds}
     ):
         within = _Z_95 * math.sqrt(bound * (1 - bound) / n)
         if measure in values and abs(values[measure] - bound) <= within:
+            # Only a threshold that separates two diagnoses makes the diagnosis uncertain.
             sides = (diagnosis({**values, measure: bound + step}) for step in (-_STEP, _STEP))
-            found += [NearThreshold(measure, values[measure], bound, within)] if len(set(sides)) > 1 else []
-    return tuple(found)
+            near += [NearThreshold(measure, values[measure], bound, within)] if len(set(sides)) > 1 else []
+    return tuple(near)
 
 
 _NEAR = Column("near thresholds", about="thresholds within sampling error: other queries could give another diagnosis")
@@ -227,33 +228,35 @@ def system_findings(inputs: AnalysisInput, groups: Mapping[str, Sequence[str]]) 
     chances = {
         name: dict(zip(queries, chance.values.tolist(), strict=True)) for name, chance in _chances(inputs, queries).items()
     }
-    found = []
+    findings = []
     for system, ones in values.items():
-        each = {name: one.per_query for name, one in ones.items()}
-        chosen = {name: tuple(query for query in group if query in each[TEN]) for name, group in groups.items()}
-        found.append({name: system_finding(system, ids, each, chances) for name, ids in chosen.items() if ids})
-    return found
+        per_query = {name: result.per_query for name, result in ones.items()}
+        chosen = {name: tuple(query for query in group if query in per_query[TEN]) for name, group in groups.items()}
+        findings.append({name: system_finding(system, ids, per_query, chances) for name, ids in chosen.items() if ids})
+    return findings
 
 
 def system_finding(system: str, queries: Sequence[str], values: PerQuery, chances: PerQuery) -> Finding:
     """The means of the values over the queries, and those of a random ranking."""
     means = {name: math.fsum(value[query] for query in queries) / len(queries) for name, value in values.items()}
-    chance = {name: ChanceValues(np.array([each[query] for query in queries])) for name, each in chances.items()}
+    chance = {name: ChanceValues(np.array([per_query[query] for query in queries])) for name, per_query in chances.items()}
     p = chance[TEN].p_at_most(round(means[TEN] * len(queries))) if TEN in chance else None
-    return Finding(system, len(queries), means, {name: each.value for name, each in chance.items()}, p)
+    return Finding(system, len(queries), means, {name: expected.value for name, expected in chance.items()}, p)
 
 
 def _chances(inputs: AnalysisInput, queries: tuple[str, ...]) -> dict[str, ChanceValues]:
     """The values of a random ranking over the queries; empty if the corpus size is unknown."""
-    found = {name: chance_values(inputs, parse_measure(name).with_rel(inputs.rel), queries) for name in RULE_MEASURES}
-    return {name: chance for name, chance in found.items() if chance is not None}
+    chances = {name: chance_values(inputs, parse_measure(name).with_rel(inputs.rel), queries) for name in RULE_MEASURES}
+    return {name: chance for name, chance in chances.items() if chance is not None}
 
 
 def systems_tables(inputs: AnalysisInput) -> tuple[Table, Table]:
     """The values and diagnosis of each system, with the numbers that fired each rule; then the rules."""
-    found, counts = [finding[""] for finding in system_findings(inputs, {"": inputs.result.queries})], query_counts(inputs)
+    findings = [groups[""] for groups in system_findings(inputs, {"": inputs.result.queries})]
+    counts = query_counts(inputs)
     rows: list[tuple[CellValue, ...]] = [
-        values_row(each.system, each.n, each.values, each.diagnosis_text, each.near_thresholds) for each in found
+        values_row(finding.system, finding.n, finding.values, finding.diagnosis_text, finding.near_thresholds)
+        for finding in findings
     ]
     chances = _chances(inputs, counts.common)
     if chances:
@@ -264,13 +267,13 @@ def systems_tables(inputs: AnalysisInput) -> tuple[Table, Table]:
         title=f"Diagnosis of each system: {counts}",
         columns=(Column("system"), *values_columns()),
         rows=tuple(rows),
-        sentences=(*(sentence for each in found for sentence in _describe_worse(each)), *_describe_systems(found)),
+        sentences=(*(sentence for finding in findings for sentence in _describe_worse(finding)), *_describe_systems(findings)),
         notes=chance_notes(inputs),
         facts={**counts.facts, "documents": inputs.documents},
         verdict_first=True,
         summary=TableSummary(("system", *(column.name for column in counts.column), FEW, "diagnosis"), tuple(range(len(rows)))),
     )
-    return table, _rules_table(found)
+    return table, _rules_table(findings)
 
 
 def values_columns() -> tuple[Column, ...]:
@@ -283,33 +286,34 @@ def values_row(name: str, n: int, values: Mapping[str, float], diagnosis_text: s
     return (name, n, *(values[measure] for measure in RULE_MEASURES), diagnosis_text, near_to)
 
 
-def _describe_systems(found: Sequence[Finding]) -> list[str]:
-    sentences = rule_sentences({for_message(each.system): each.values for each in found})
-    silent = [for_message(each.system) for each in found if not fired_rules(each.values)]
-    unsure = [f"{for_message(each.system)} ({each.near_thresholds})" for each in found if each.near_thresholds]
+def _describe_systems(findings: Sequence[Finding]) -> list[str]:
+    sentences = rule_sentences({for_message(finding.system): finding.values for finding in findings})
+    silent = [for_message(finding.system) for finding in findings if not fired_rules(finding.values)]
+    unsure = [f"{for_message(finding.system)} ({finding.near_thresholds})" for finding in findings if finding.near_thresholds]
     sentences += [f"No rule applies to {', '.join(silent)}."] if silent else []
     uncertain = "The diagnosis is uncertain, because a value is within sampling error of its threshold"
     sentences += [f"{uncertain}: {'; '.join(unsure)}."] if unsure else []
     return sentences
 
 
-def _describe_worse(found: Finding) -> list[str]:
-    if not found.below_chance:
+def _describe_worse(finding: Finding) -> list[str]:
+    if not finding.below_chance:
         return []
     numbers = ", ".join(
-        f"{name} {format_value(found.values[name])} against {format_value(found.chance[name])}" for name in found.below_chance
+        f"{name} {format_value(finding.values[name])} against {format_value(finding.chance[name])}"
+        for name in finding.below_chance
     )
-    p = found.p_below_chance
-    lead = f"{below_chance_verdict(p)}: {for_message(found.system)} is below the expected value of a random ranking"
-    return [f"{lead}: {numbers} (n = {found.n}{describe_below_chance(p)})."]
+    p = finding.p_below_chance
+    lead = f"{below_chance_verdict(p)}: {for_message(finding.system)} is below the expected value of a random ranking"
+    return [f"{lead}: {numbers} (n = {finding.n}{describe_below_chance(p)})."]
 
 
-def _rules_table(found: Sequence[Finding]) -> Table:
+def _rules_table(findings: Sequence[Finding]) -> Table:
     rows = tuple(
         (
             rule.name,
             ", ".join(map(str, rule.conditions)),
-            ", ".join(each.system for each in found if rule in fired_rules(each.values)) or None,
+            ", ".join(finding.system for finding in findings if rule in fired_rules(finding.values)) or None,
             rule.source,
         )
         for rule in RULES
@@ -324,11 +328,15 @@ def segments_tables(inputs: AnalysisInput, grouping: Grouping) -> list[Table]:
     tables = []
     for finding in system_findings(inputs, grouping.segments):
         rows = []
-        for segment, each in sorted(finding.items(), key=lambda pair: pair[1].values[FEW]):
-            words = each.diagnosis_text if each.n >= MIN_QUERIES else f"too few queries (fewer than {MIN_QUERIES})"
-            unsure = each.near_thresholds if each.n >= MIN_QUERIES else None
-            rows.append((*values_row(segment, each.n, each.values, words, unsure), each.system))
-        system, count = str(rows[0][-1]), sum(each.n for each in finding.values())
+        for segment, segment_finding in sorted(finding.items(), key=lambda pair: pair[1].values[FEW]):
+            words = (
+                segment_finding.diagnosis_text
+                if segment_finding.n >= MIN_QUERIES
+                else f"too few queries (fewer than {MIN_QUERIES})"
+            )
+            unsure = segment_finding.near_thresholds if segment_finding.n >= MIN_QUERIES else None
+            rows.append((*values_row(segment, segment_finding.n, segment_finding.values, words, unsure), segment_finding.system))
+        system, count = str(rows[0][-1]), sum(segment_finding.n for segment_finding in finding.values())
         title = f"Diagnosis of {for_message(system)} by {grouping.by}, lowest {FEW} first: n = {count} queries"
         facts = {"system": system, "by": grouping.by, "n": count, "min_queries": MIN_QUERIES}
         summary = TableSummary((grouping.by, "n", FIRST, FEW, "diagnosis"), tuple(range(len(rows))))

@@ -42,14 +42,15 @@ class Failures:
 def failures(inputs: AnalysisInput, system: str, cutoff: int) -> Failures:
     """The queries without a relevant document in the top `cutoff`."""
     ranked, queries = ranked_lists(inputs, system), query_counts(inputs).queries[system]
-    found, without_relevant = [], 0
+    failed, without_relevant = [], 0
     for query in queries:
         relevant = relevant_docs(inputs.qrels.get(query, {}), inputs.rel)
         without_relevant += not relevant
         failure = _failure(query, relevant, ranked.get(query, EMPTY_LIST), cutoff) if relevant else None
-        found += [failure] if failure else []
-    found.sort(key=lambda failure: (failure.rank is not None, -(failure.rank or 0)))
-    return Failures(system, len(queries), tuple(found), without_relevant)
+        failed += [failure] if failure else []
+    # Not retrieved first, then the deepest: the worst failures come first.
+    failed.sort(key=lambda failure: (failure.rank is not None, -(failure.rank or 0)))
+    return Failures(system, len(queries), tuple(failed), without_relevant)
 
 
 def _failure(query: str, relevant: list[str], ranked_list: RankedList, cutoff: int) -> Failure | None:
@@ -60,7 +61,7 @@ def _failure(query: str, relevant: list[str], ranked_list: RankedList, cutoff: i
     return Failure(query, relevant[0] if rank is None else docs[rank - 1], rank, docs[:cutoff])
 
 
-def failures_table(found: Mapping[str, Failures], cutoff: int) -> Table:
+def failures_table(failures_of: Mapping[str, Failures], cutoff: int) -> Table:
     """The number of failed queries of each system, and whether a better order or better retrieval could fix them."""
     columns = (
         *(Column("system"), Column("n", "count"), Column("failed", "count", f"nothing relevant in the top {cutoff}")),
@@ -71,45 +72,54 @@ def failures_table(found: Mapping[str, Failures], cutoff: int) -> Table:
     )
     rows = tuple(
         (
-            *(each.system, each.queries, len(each.failed), len(each.failed) / each.queries),
-            *(each.found_deeper, len(each.failed) - each.found_deeper, each.without_relevant),
+            *(
+                system_failures.system,
+                system_failures.queries,
+                len(system_failures.failed),
+                len(system_failures.failed) / system_failures.queries,
+            ),
+            *(
+                system_failures.found_deeper,
+                len(system_failures.failed) - system_failures.found_deeper,
+                system_failures.without_relevant,
+            ),
         )
-        for each in found.values()
+        for system_failures in failures_of.values()
     )
     title = f"Queries with nothing relevant in the top {cutoff}"
     return Table("failures", title, columns, rows, facts={"cutoff": cutoff}, summary=TableSummary())
 
 
-def failed_table(inputs: AnalysisInput, found: Failures, cutoff: int, most: int) -> Table:
+def failed_table(inputs: AnalysisInput, failures: Failures, cutoff: int, most: int) -> Table:
     """The first `most` failed queries of one system, with the retrieved documents and known texts."""
     columns = [
         *(Column("query"), Column("text"), Column("rank", "count", "of the first relevant document; none: not retrieved")),
         *(Column("relevant"), Column("relevant text"), Column("top result"), Column("top result text")),
     ]
-    rows = [_failed_row(failure, inputs) for failure in found.failed[:most]]
+    rows = [_failed_row(failure, inputs) for failure in failures.failed[:most]]
     kept = [at for at in range(len(columns)) if at in (0, 2, 3, 5) or any(row[at] is not None for row in rows)]
-    count = len(found.failed)
+    count = len(failures.failed)
     some = f", {most} shown" if count > most else ""
-    queries = pluralise(found.queries, "query", "queries")
-    what = f"{count} of n = {queries} ({count / found.queries:.1%}) have nothing relevant in the top {cutoff}{some}"
+    queries = pluralise(failures.queries, "query", "queries")
+    what = f"{count} of n = {queries} ({count / failures.queries:.1%}) have nothing relevant in the top {cutoff}{some}"
     return Table(
         name="failed queries",
-        title=f"Failed queries of {for_message(found.system)}: {what}",
+        title=f"Failed queries of {for_message(failures.system)}: {what}",
         columns=tuple(columns[at] for at in kept),
         rows=tuple(tuple(row[at] for at in kept) for row in rows),
-        sentences=_describe_deeper(found),
-        facts={"system": found.system, "n": found.queries, "failed": count, "cutoff": cutoff},
+        sentences=_describe_deeper(failures),
+        facts={"system": failures.system, "n": failures.queries, "failed": count, "cutoff": cutoff},
         verdict_first=True,
         summary=TableSummary(("query", "text", "rank", "relevant"), tuple(range(len(rows)))),
     )
 
 
-def _describe_deeper(found: Failures) -> tuple[str, ...]:
-    nowhere = len(found.failed) - found.found_deeper
-    if not found.failed:
+def _describe_deeper(failures: Failures) -> tuple[str, ...]:
+    nowhere = len(failures.failed) - failures.found_deeper
+    if not failures.failed:
         return ("No query fails.",)
     return (
-        f"{found.found_deeper} of them have a relevant document at a lower rank, which a reranker could fix;"
+        f"{failures.found_deeper} of them have a relevant document at a lower rank, which a reranker could fix;"
         f" {nowhere} have none in the ranking, which only retrieval could fix.",
     )
 

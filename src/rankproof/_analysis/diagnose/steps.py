@@ -73,7 +73,7 @@ STAGE_TASKS = (
 
 def gain_of(step: Step, steps: Sequence[Step], measure: str) -> Gain | None:
     """The gain of the step over the system that it is compared with; None without one."""
-    other = {each.name: each for each in steps}.get(step.compared_with or "")
+    other = {other_step.name: other_step for other_step in steps}.get(step.compared_with or "")
     return None if other is None else Gain(step.values[measure], other.values[measure])
 
 
@@ -148,8 +148,8 @@ def stage_measures_table(steps: Sequence[Step]) -> Table:
 def _measures(task: StageTask, steps: Sequence[Step]) -> str:
     """The evaluated measures of the task, or their general names."""
     known = steps[0].values if steps else {}
-    found = [name for name in known if name.partition("@")[0].partition("(")[0] in task.measures]
-    return ", ".join(found or task.measures)
+    names = [name for name in known if name.partition("@")[0].partition("(")[0] in task.measures]
+    return ", ".join(names or task.measures)
 
 
 Rankings = Mapping[str, Sequence[str]]
@@ -262,8 +262,8 @@ def _check_same_documents(system_run: SystemRun, inputs: AnalysisInput, ranked: 
     here, there = ranked[system_run.name], ranked[pool.name]
     may_lack = pool.kind == "run" or pool.replies is not None
     for query in here:
-        found, expected = set(here[query]), set(there.get(query, ()))
-        if found - expected or (expected - found and not may_lack):
+        documents, expected = set(here[query]), set(there.get(query, ()))
+        if documents - expected or (expected - documents and not may_lack):
             names = f"{for_message(system_run.name)} reranks {for_message(pool.name)}"
             what = f"{names}, but has other documents for query {for_message(query)}"
             raise InputError(what, fix="the results are damaged: run the experiment again", source=inputs.name)

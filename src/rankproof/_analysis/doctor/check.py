@@ -14,9 +14,9 @@ from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.run import Run, RunRow
 from rankproof._evaluation.evaluate import evaluate
-from rankproof._evaluation.inputs import align, prepare_judgements
 from rankproof._evaluation.notes import Note
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.sources import align, prepare_judgements
 from rankproof._registry import RecordTable
 from rankproof._results.experiment_result import SystemRun
 from rankproof.errors import for_message
@@ -154,13 +154,13 @@ _TABLE: RecordTable[Check] = RecordTable(
     "check",
     "rankproof.doctor_checks",
     f"{__package__}.checks",
-    first=("identifiers", "documents", "queries", "leakage", "judgements", "grade_order", "below_random", "rankings", "encoders"),
+    first=("identifiers", "documents", "queries", "judgements", "rankings", "encoders"),
 )
 
 
 def all_checks() -> tuple[Check, ...]:
     """Every check, severe ones first."""
-    return tuple(sorted(_TABLE.values(), key=lambda one: SEVERITIES.index(one.severity)))
+    return tuple(sorted(_TABLE.values(), key=lambda check: SEVERITIES.index(check.severity)))
 
 
 def doctor_check(
@@ -192,9 +192,9 @@ def check_result(examples: Sequence[str], of: int | None, sentence: str, *, coun
     return CheckResult(len(examples) if count is None else count, of, sentence, tuple(map(for_message, examples[:MAX_EXAMPLES])))
 
 
-def count_with_verb(count: int, one: str, many: str) -> str:
+def count_with_verb(count: int, singular: str, plural: str) -> str:
     """A count followed by its singular or plural text."""
-    return f"{count} {one if count == 1 else many}"
+    return f"{count} {singular if count == 1 else plural}"
 
 
 def result_of_systems(lead: str, faults: Iterable[SystemFault]) -> CheckResult:

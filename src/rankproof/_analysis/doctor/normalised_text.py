@@ -23,8 +23,8 @@ def repeated_positions(texts: Iterable[str], count: int) -> list[int]:
     """The positions of texts that occur more than once, by their hash, so that no text stays in memory."""
     hashes = np.fromiter((id_hash(text.encode(errors="surrogatepass")) for text in texts), np.uint64, count)
     _, which, counts = np.unique(hashes, return_inverse=True, return_counts=True)
-    found: list[int] = np.flatnonzero(counts[which] > 1).tolist()
-    return found
+    positions: list[int] = np.flatnonzero(counts[which] > 1).tolist()
+    return positions
 
 
 def words_of(text: str) -> list[str]:

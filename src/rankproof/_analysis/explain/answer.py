@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rankproof._analysis.answers.inputs import cited_documents
+from rankproof._analysis.answers.answer_input import cited_documents
 from rankproof._analysis.explain.claims import ExplainedClaims, case_verdicts, explain_claims
 from rankproof._analysis.explain.score import system_run_of
 from rankproof._analysis.inputs import AnalysisInput
@@ -50,16 +50,16 @@ def explain_answer(answer: str, reference: str) -> Table:
 
 def explain_token_bag(answer: str, reference: str) -> Table:
     """Every word with its counts in answer and reference, without articles, as in SQuAD."""
-    given, wanted = word_bag(answer), word_bag(reference)
-    both = given & wanted
-    order = sorted(given | wanted, key=lambda word: (not both[word], not given[word], word))
+    answered, wanted = word_bag(answer), word_bag(reference)
+    both = answered & wanted
+    order = sorted(answered | wanted, key=lambda word: (not both[word], not answered[word], word))
     f1 = token_bag_f1(answer, reference)
-    counts = both.total(), given.total(), wanted.total()
+    counts = both.total(), answered.total(), wanted.total()
     return Table(
         name="explain-answer",
         title=f"F1(tokens='bag') of an answer: {f1:.4f}",
         columns=(Column("word"), *(Column(name, "count") for name in ("in the answer", "in the reference", "shared"))),
-        rows=tuple((word, given[word], wanted[word], both[word]) for word in order),
+        rows=tuple((word, answered[word], wanted[word], both[word]) for word in order),
         sentences=("2 x {} shared / ({} in the answer + {} in the reference) = ".format(*counts) + f"{f1:.4f}.",),
         facts={"n": 1, "shared": counts[0], "answer": counts[1], "reference": counts[2], "f1": f1},
         verdict_first=True,
@@ -96,16 +96,16 @@ def explain_answer_value(inputs: AnalysisInput, system: str, query: str, measure
     if not isinstance(parsed, AnswerMeasure) or measure not in EXPLAINERS:
         raise UsageError(f"{measure} of one answer cannot be explained by parts", fix=f"choose from: {', '.join(EXPLAINERS)}")
     explained = _explained_answer(inputs, system, query)
-    found = EXPLAINERS[measure](explained, parsed)
+    table = EXPLAINERS[measure](explained, parsed)
     whose = f"{for_message(system)} on query {for_message(query)}"
     texts = (
         f"Question: {_quote(inputs.texts[query].text if inputs.texts else '')}",
         f"Answer: {_quote(explained.text) if explained.text else 'none (abstained)'}",
         f"Reference: {_quote(explained.best(parsed)) or 'none (unanswerable)'}",
     )
-    title = found.title.replace(" of an answer", f" of {whose}")
-    facts = {**found.facts, "query": query, "system": system}
-    return [replace(found, title=title, sentences=(*texts, *found.sentences), facts=facts, verdict_first=True)]
+    title = table.title.replace(" of an answer", f" of {whose}")
+    facts = {**table.facts, "query": query, "system": system}
+    return [replace(table, title=title, sentences=(*texts, *table.sentences), facts=facts, verdict_first=True)]
 
 
 def _explained_claims(inputs: AnalysisInput, system: str, query: str, measure: Measure) -> ExplainedClaims:
@@ -129,8 +129,8 @@ def _explained_claims(inputs: AnalysisInput, system: str, query: str, measure: M
     case = next(iter(sources.cases(system, answers, [query])), None)
     if case is None:
         raise UsageError(f"the answer to query {for_message(query)} failed and has no value", fix="choose another query")
-    one = measure_result(inputs, system, str(measure))
-    return ExplainedClaims(one, case, case_verdicts(case, measure, inputs.result.claims))
+    result = measure_result(inputs, system, str(measure))
+    return ExplainedClaims(result, case, case_verdicts(case, measure, inputs.result.claims))
 
 
 def _explained_answer(inputs: AnalysisInput, system: str, query: str) -> ExplainedAnswer:
@@ -159,10 +159,10 @@ def _token_bag_tables(explained: ExplainedAnswer, measure: AnswerMeasure) -> Tab
 def _reference_tables(explained: ExplainedAnswer, measure: AnswerMeasure) -> Table:
     """The normalised answer and references, and the value against each reference; the best counts."""
     wanted = explained.reference.expected_texts
-    values = [measure.value(AnswerCase(explained.text, (each,))) or 0.0 for each in wanted]
+    values = [measure.value(AnswerCase(explained.text, (reference,))) or 0.0 for reference in wanted]
     rows = tuple(
-        (_compared_text(explained.text, measure), _compared_text(each, measure), value)
-        for each, value in zip(wanted, values, strict=True)
+        (_compared_text(explained.text, measure), _compared_text(reference, measure), value)
+        for reference, value in zip(wanted, values, strict=True)
     )
     columns = (Column("answer as compared"), Column("reference as compared"), Column(str(measure), "value"))
     best = (f"The best of {len(rows)} references counts.",) if len(rows) > 1 else ()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rankproof._analysis.answers.claim_means import count_words, judge_words
+from rankproof._analysis.answers.quality import count_words, judge_words
 from rankproof._data.claims import ClaimTable, ClaimVerdict
 from rankproof._data.sentences import sentence_spans
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.wording.remarks import without_thinking
 from rankproof._evaluation.answer_notes import REASONS
+from rankproof._evaluation.claim_judges import OverlapJudge
 from rankproof._evaluation.claim_verdicts import VerdictSource, known_verdicts, label_of, unit_of
-from rankproof._evaluation.overlap_judge import OverlapJudge
 from rankproof._evaluation.result import MeasureResult
 from rankproof.errors import escape_invisible, for_message
 from rankproof.measures._answers import AnswerCase
@@ -49,7 +49,7 @@ class ExplainedClaims:
 
     @property
     def value(self) -> float | None:
-        """The value; None where the answer has none."""
+        """The value; None if the answer has none."""
         return self.one.per_query.get(self.case.query)
 
     @property
@@ -81,9 +81,9 @@ def explain_claims(explained: ExplainedClaims) -> list[Table]:
 
 
 def _value_table(explained: ExplainedClaims) -> Table:
-    one, case = explained.one, explained.case
+    result, case = explained.one, explained.case
     shown = "no value" if explained.value is None else f"{explained.value:.4f}"
-    judge = getattr(one.measure, "judge", None)
+    judge = getattr(result.measure, "judge", None)
     texts = [
         f"Question: {_quote(case.question)}",
         f"Answer: {_quote(case.text) if case.state == 'answered' else f'none ({case.state})'}",
@@ -91,8 +91,8 @@ def _value_table(explained: ExplainedClaims) -> Table:
         _reason(explained),
         *_mean_sentences(explained),
     ]
-    facts = {"n": 1, "query": case.query, "system": case.system, "measure": str(one.measure), "value": explained.value}
-    title = f"{one.measure} of {for_message(case.system)} on query {for_message(case.query)}: {shown}"
+    facts = {"n": 1, "query": case.query, "system": case.system, "measure": str(result.measure), "value": explained.value}
+    title = f"{result.measure} of {for_message(case.system)} on query {for_message(case.query)}: {shown}"
     return Table("explain-answer", title, (Column("text"),), (), tuple(texts), facts=facts)
 
 
@@ -100,9 +100,9 @@ def _reason(explained: ExplainedClaims) -> str:
     """The arithmetic of the value, or why there is none."""
     measure, case, value = explained.one.measure, explained.case, explained.value
     assert isinstance(measure, ClaimMeasure | AnswerStateMeasure), "the caller checks this"
-    found = measure.outcome(case) if isinstance(measure, AnswerStateMeasure) else measure.outcome(case, explained.verdicts)
-    if isinstance(found, str) or value is None:
-        reason = found if isinstance(found, str) else "missing"
+    outcome = measure.outcome(case) if isinstance(measure, AnswerStateMeasure) else measure.outcome(case, explained.verdicts)
+    if isinstance(outcome, str) or value is None:
+        reason = outcome if isinstance(outcome, str) else "missing"
         return f"There is no value: {REASONS[reason]}."
     if isinstance(measure, AnswerStateMeasure):
         return f"The answer is {case.state}: {value:g}."
@@ -121,14 +121,14 @@ def _settled_text(case: AnswerCase) -> str:
 
 def _mean_sentences(explained: ExplainedClaims) -> Iterator[str]:
     """What the value adds to the mean, and the questions that have none."""
-    one, value = explained.one, explained.value
-    n = pluralise(one.queries, "question")
+    result, value = explained.one, explained.value
+    n = pluralise(result.queries, "question")
     if value is not None:
-        yield f"It adds {value / one.queries:.6f} to the mean of {one.value:.4f} over n = {n}."
-    if counts := count_words(one.counts):
+        yield f"It adds {value / result.queries:.6f} to the mean of {result.value:.4f} over n = {n}."
+    if counts := count_words(result.counts):
         yield f"Questions without a value: {counts}."
-    if one.bounds is not None:
-        yield f"With all failed questions at 0 and at 1, the mean is from {one.bounds[0]:.4f} to {one.bounds[1]:.4f}."
+    if result.bounds is not None:
+        yield f"With all failed questions at 0 and at 1, the mean is from {result.bounds[0]:.4f} to {result.bounds[1]:.4f}."
 
 
 def _claim_tables(name: ClaimTable, explained: ExplainedClaims) -> Iterator[Table]:
@@ -146,15 +146,15 @@ def _claim_tables(name: ClaimTable, explained: ExplainedClaims) -> Iterator[Tabl
         yield Table(f"explain-{name}", title, columns, rows, tuple(_verdict_counts(verdicts)), verdict_first=True)
 
 
-def _claim_row(one: ClaimVerdict) -> tuple[CellValue, ...]:
-    credit = None if one.verdict in ("nothing_to_check", "failed") else one.credit
-    shown = "" if one.shown is None else f" (contexts {', '.join(map(str, one.shown)) or 'none'})"
-    importance = "" if one.importance is None else f" ({one.importance})"
-    reason = one.reason or one.claim.remark
-    verdict = f"{one.verdict.replace('_', ' ')}{f': {reason}' if reason else ''}"
-    text = f"({one.claim.lead_in}) {one.claim.text}" if one.claim.lead_in else one.claim.text
-    evidence = ", ".join(f"{text}.{sentence}" for text, sentence in one.evidence)
-    return one.claim.n, verdict, credit, evidence or None, f"{_quote(text)}{importance}{shown}"
+def _claim_row(claim: ClaimVerdict) -> tuple[CellValue, ...]:
+    credit = None if claim.verdict in ("nothing_to_check", "failed") else claim.credit
+    shown = "" if claim.shown is None else f" (contexts {', '.join(map(str, claim.shown)) or 'none'})"
+    importance = "" if claim.importance is None else f" ({claim.importance})"
+    reason = claim.reason or claim.claim.remark
+    verdict_text = f"{claim.verdict.replace('_', ' ')}{f': {reason}' if reason else ''}"
+    text = f"({claim.claim.lead_in}) {claim.claim.text}" if claim.claim.lead_in else claim.claim.text
+    evidence = ", ".join(f"{text}.{sentence}" for text, sentence in claim.evidence)
+    return claim.claim.n, verdict_text, credit, evidence or None, f"{_quote(text)}{importance}{shown}"
 
 
 def _verdict_counts(verdicts: Sequence[ClaimVerdict]) -> Iterator[str]:
@@ -178,16 +178,16 @@ def _evidence_table(explained: ExplainedClaims) -> Table:
     return Table("explain-evidence", "Evidence", columns, tuple(rows[key] for key in sorted(rows)))
 
 
-def _source(case: AnswerCase, one: ClaimVerdict, number: int) -> tuple[str, str]:
+def _source(case: AnswerCase, verdict: ClaimVerdict, number: int) -> tuple[str, str]:
     """What a piece of evidence is from, and its text."""
-    if one.against in ("contexts", "cited"):
+    if verdict.against in ("contexts", "cited"):
         identity = case.context_ids[number - 1] if number <= len(case.context_ids) else ""
         contexts = case.contexts or ()
         name = f"context {number}{f' ({for_message(identity)})' if identity else ''}"
         return name, contexts[number - 1] if number <= len(contexts) else ""
-    if one.against == "reference":
+    if verdict.against == "reference":
         return f"reference {number}", case.references[number - 1] if number <= len(case.references) else ""
-    return one.against, without_thinking(case.text) if one.against == "answer" else case.question
+    return verdict.against, without_thinking(case.text) if verdict.against == "answer" else case.question
 
 
 def _sentence(text: str, number: int) -> str:
@@ -201,11 +201,11 @@ def _quote(text: str) -> str:
 
 def _sum(verdicts: Sequence[ClaimVerdict], noun: str = "claim") -> str:
     """The mean credit of claims as a sum: supported claims, or scores where the judge gives them."""
-    found = checked(verdicts)
-    n = pluralise(len(found), noun)
-    if all(one.score is None for one in found):
-        return f"{sum(one.verdict == 'supported' for one in found)} supported / {n}"
-    credits = [one.credit for one in found]
+    counted = checked(verdicts)
+    n = pluralise(len(counted), noun)
+    if all(verdict.score is None for verdict in counted):
+        return f"{sum(verdict.verdict == 'supported' for verdict in counted)} supported / {n}"
+    credits = [verdict.credit for verdict in counted]
     terms = " + ".join(f"{credit:.2f}" for credit in credits) if len(credits) <= _MAX_TERMS else f"{sum(credits):.4f}"
     return f"({terms}) / {n}" if 1 < len(credits) <= _MAX_TERMS else f"{terms} / {n}"
 
@@ -219,22 +219,22 @@ def _mean_of(table: ClaimTable, noun: str = "claim") -> Callable[[ExplainedClaim
 
 def _nuggets(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     """The nuggets that are stated in full; with strict=False the sum of their scores."""
-    found = measure.used_verdicts(explained.verdicts["nugget-answer"])
+    verdicts = measure.used_verdicts(explained.verdicts["nugget-answer"])
     if not getattr(measure, "strict", True):
-        return _sum(found, "nugget")
-    counted = checked(found)
-    return f"{sum(one.verdict == 'supported' for one in counted)} stated / {pluralise(len(counted), 'nugget')}"
+        return _sum(verdicts, "nugget")
+    counted = checked(verdicts)
+    return f"{sum(verdict.verdict == 'supported' for verdict in counted)} stated / {pluralise(len(counted), 'nugget')}"
 
 
 def _unsupported(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
-    found = checked(explained.verdicts["answer-contexts"])
-    return f"{sum(one.verdict != 'supported' for one in found)} of {pluralise(len(found), 'claim')} not supported"
+    verdicts = checked(explained.verdicts["answer-contexts"])
+    return f"{sum(verdict.verdict != 'supported' for verdict in verdicts)} of {pluralise(len(verdicts), 'claim')} not supported"
 
 
 def _best_reference(explained: ExplainedClaims, measure: ClaimMeasure) -> AnswerCase:
     """The case with the reference that counts, for values by words."""
     cases = [replace(explained.case, references=(text,)) for text in explained.case.references]
-    known = [(found, case) for case in cases if not isinstance(found := measure.by_words(case), str)]
+    known = [(value, case) for case in cases if not isinstance(value := measure.by_words(case), str)]
     return max(known, key=lambda pair: pair[0])[1] if known else cases[0]
 
 
@@ -245,7 +245,8 @@ def _agreement(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
         return _sum(explained.verdicts["answer-reference" if measure.name == "ClaimP" else "reference-answer"])
     unit = unit_of(measure)
     parts = [
-        each(judge=measure.judge, unit=unit).outcome(explained.case, explained.verdicts) for each in (ClaimPrecision, ClaimRecall)
+        part_measure(judge=measure.judge, unit=unit).outcome(explained.case, explained.verdicts)
+        for part_measure in (ClaimPrecision, ClaimRecall)
     ]
     precision, recall = (f"{part:.4f}" if not isinstance(part, str) else "none" for part in parts)
     of = len(explained.case.references)
@@ -269,7 +270,7 @@ def _context_recall(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
         words = stated_words(case.references[0])
         return f"{len(words & all_words(case.contexts or ()))} words in the contexts / {len(words)} words of the reference"
     groups = by_reference(explained.verdicts["reference-contexts"])
-    best = max(groups.values(), key=lambda group: sum(one.credit for one in checked(group)) / max(1, len(checked(group))))
+    best = max(groups.values(), key=lambda group: sum(verdict.credit for verdict in checked(group)) / max(1, len(checked(group))))
     return f"{_sum(best)}{f', the best of {len(groups)} references' if len(groups) > 1 else ''}"
 
 
@@ -285,8 +286,8 @@ def _useful(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     return f"({terms}) / {pluralise(len(useful), 'useful context')}"
 
 
-def _numbers(found: Sequence[int]) -> str:
-    return ", ".join(map(str, found)) or "none"
+def _numbers(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers)) or "none"
 
 
 def _used_share(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
@@ -295,9 +296,9 @@ def _used_share(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     if measure.judge != OVERLAP:
         return f"Claims of the reference that contexts and answer support / claims that the contexts support{best}"
     case = _best_reference(explained, measure)
-    found = stated_words(case.references[0]) & all_words(case.contexts or ())
-    stated = 0 if without_answer(case) else len(found & stated_words(case.text))
-    return f"{stated} words in contexts and answer / {len(found)} words of the reference in the contexts"
+    words = stated_words(case.references[0]) & all_words(case.contexts or ())
+    stated = 0 if without_answer(case) else len(words & stated_words(case.text))
+    return f"{stated} words in contexts and answer / {len(words)} words of the reference in the contexts"
 
 
 def _misled(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
@@ -317,8 +318,8 @@ def _cites(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     ]
     number = sum(len(sentence.cites) + sentence.invented for sentence in sentences) if measure.name == "CiteP" else len(sentences)
     noun, invented = ("cite", sum(sentence.invented for sentence in sentences)) if measure.name == "CiteP" else ("sentence", 0)
-    found = f"{number * (explained.value or 0.0):.4g} supported / {pluralise(number, noun)}"
-    return f"{found} ({invented} of them no context)" if invented else found
+    sum_text = f"{number * (explained.value or 0.0):.4g} supported / {pluralise(number, noun)}"
+    return f"{sum_text} ({invented} of them no context)" if invented else sum_text
 
 
 _ARITHMETIC: Mapping[str, Callable[[ExplainedClaims, ClaimMeasure], str]] = {

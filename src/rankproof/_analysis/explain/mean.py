@@ -21,9 +21,9 @@ _QUERY = Column("query", about="the query's id")
 
 def explain_mean(inputs: AnalysisInput, system: str, measure: str, *, top: int = TOP) -> Table:
     """The queries with the highest and lowest values, and what each adds to the system's summary."""
-    one = measure_result(inputs, system, measure)
-    values, mean = one.values, one.value if one.summary == "mean" else 0.0
-    rows = _both_ends(one.query_ids, [values], [_share(one, values), _share(one, values - mean)], top)
+    result = measure_result(inputs, system, measure)
+    values, mean = result.values, result.value if result.summary == "mean" else 0.0
+    rows = _both_ends(result.query_ids, [values], [_share(result, values), _share(result, values - mean)], top)
     columns = (
         _QUERY,
         Column("value", "value", f"{measure} of the query"),
@@ -33,11 +33,11 @@ def explain_mean(inputs: AnalysisInput, system: str, measure: str, *, top: int =
     )
     return Table(
         name="explain-mean",
-        title=f"{measure} of {for_message(system)}: {one.value:.4f} over n = {pluralise(len(values), 'query', 'queries')}",
+        title=f"{measure} of {for_message(system)}: {result.value:.4f} over n = {pluralise(len(values), 'query', 'queries')}",
         columns=columns,
         rows=tuple((*row, *_text(inputs, row[0])) for row in rows),
-        sentences=_mean_sentences(one, system, measure),
-        facts={"n": len(values), "system": system, "measure": measure, "value": one.value, "summary": one.summary},
+        sentences=_mean_sentences(result, system, measure),
+        facts={"n": len(values), "system": system, "measure": measure, "value": result.value, "summary": result.summary},
         verdict_first=True,
     )
 
@@ -49,12 +49,12 @@ def explain_difference(inputs: AnalysisInput, system: str, against: str, measure
     if not common:
         what = f"{for_message(system)} and {for_message(against)} have no query with a value of {measure} in common"
         raise UsageError(what, fix="compare other systems, or choose another measure with -m")
-    one, other = (subset_measure(each, common) for each in (whole[system], whole[against]))
-    parts = _share(one, one.values - other.values)
+    ours, theirs = (subset_measure(result, common) for result in (whole[system], whole[against]))
+    parts = _share(ours, ours.values - theirs.values)
     if parts is None:
         raise UsageError(f"{measure} is a geometric mean: its difference is not a sum over queries", fix="explain AP")
-    rows = _both_ends(one.query_ids, [one.values, other.values], [parts], top)
-    difference = one.value - other.value
+    rows = _both_ends(ours.query_ids, [ours.values, theirs.values], [parts], top)
+    difference = ours.value - theirs.value
     columns = (
         _QUERY,
         Column(system, "value", f"{measure} of {system}"),
@@ -66,7 +66,7 @@ def explain_difference(inputs: AnalysisInput, system: str, against: str, measure
     up, down = math.fsum(parts[parts > 0].tolist()), math.fsum(parts[parts < 0].tolist())
     return Table(
         name="explain-difference",
-        title=f"{measure}: {for_message(system)} {one.value:.4f}, {for_message(against)} {other.value:.4f}, n = {n}",
+        title=f"{measure}: {for_message(system)} {ours.value:.4f}, {for_message(against)} {theirs.value:.4f}, n = {n}",
         columns=columns,
         rows=tuple((*row, *_text(inputs, row[0])) for row in rows),
         sentences=(
@@ -82,31 +82,31 @@ def explain_difference(inputs: AnalysisInput, system: str, against: str, measure
 
 def _left_out(whole: Mapping[str, MeasureResult], common: Collection[str]) -> Iterator[str]:
     """How many queries of each system are left out, because the other has no value for them."""
-    counts = {name: len(one.query_ids) - len(common) for name, one in whole.items()}
+    counts = {name: len(result.query_ids) - len(common) for name, result in whole.items()}
     if any(counts.values()):
         parts = (f"{for_message(name)} has {count} more" for name, count in counts.items() if count)
         yield f"Both means are over the {pluralise(len(common), 'query', 'queries')} with a value for both: {', '.join(parts)}."
 
 
-def _share(one: MeasureResult, values: FloatArray) -> FloatArray | None:
+def _share(result: MeasureResult, values: FloatArray) -> FloatArray | None:
     """What each query adds to the summary of these values; None if the summary is not a sum."""
-    if one.summary == "geometric":
+    if result.summary == "geometric":
         return None
-    if one.summary == "sum":
+    if result.summary == "sum":
         return values
-    return values / len(values) if one.weights is None else values * one.weights / one.weights.sum()
+    return values / len(values) if result.weights is None else values * result.weights / result.weights.sum()
 
 
-def _mean_sentences(one: MeasureResult, system: str, measure: str) -> tuple[str, ...]:
-    added = _share(one, (one.values == 0).astype(np.float64))
+def _mean_sentences(result: MeasureResult, system: str, measure: str) -> tuple[str, ...]:
+    added = _share(result, (result.values == 0).astype(np.float64))
     if added is None:
         return (f"{measure} is a geometric mean, not a sum over queries; explain AP instead.",)
-    zeros = int((one.values == 0).sum())
-    every = pluralise(len(one.values), "query", "queries")
-    sentences = [f"The contributions of all {every} add up to {one.value:.4f}, the {one.summary} of {for_message(system)}."]
-    if one.summary == "mean" and zeros:
+    zeros = int((result.values == 0).sum())
+    every = pluralise(len(result.values), "query", "queries")
+    sentences = [f"The contributions of all {every} add up to {result.value:.4f}, the {result.summary} of {for_message(system)}."]
+    if result.summary == "mean" and zeros:
         if_not = pluralise(zeros, "query has value 0; with it at", "queries have value 0; with all of them at")
-        sentences.append(f"{if_not} 1, the mean would be {one.value + math.fsum(added.tolist()):.4f}.")
+        sentences.append(f"{if_not} 1, the mean would be {result.value + math.fsum(added.tolist()):.4f}.")
     return tuple(sentences)
 
 
@@ -115,6 +115,7 @@ def _both_ends(
 ) -> list[tuple[CellValue, ...]]:
     """The `top` queries at either end, by the last parts or by the values; the others are one row with the sums of parts."""
     key = values[0] if parts[-1] is None else parts[-1]
+    # Stable, so that queries with equal parts stay in the order of the judgements.
     order = np.argsort(-key, kind="stable").tolist()
     between = order[top:-top] if len(order) > 2 * top else []
     ends = [*order[:top], *order[-top:]] if between else order

@@ -40,27 +40,29 @@ def _ideal_list(inputs: AnalysisInput, measure: Measure, hits: Hits, query: str,
     start = int(judged.offsets[of_query])
     docs = _by_grade(inputs, query)
     mine = np.flatnonzero((ideal.query_index == of_query) & (ideal.gain > 0)).tolist()
-    found: list[tuple[CellValue, ...]] = []
+    table_rows: list[tuple[CellValue, ...]] = []
     for at in mine:
         doc = docs[int(ideal.at[at]) - start]
         rank, discount = int(ideal.ranks[at]), float(discounts(ideal.ranks[at : at + 1])[0])
         grade = inputs.qrels[query][doc]
         amounts = (float(ideal.gain[at]), discount, float(ideal.terms[at]))
-        found.append((rank, doc, grade, *amounts, ranks.get(doc, NOT_RETRIEVED), *_snippet(inputs, doc)))
+        table_rows.append((rank, doc, grade, *amounts, ranks.get(doc, NOT_RETRIEVED), *_snippet(inputs, doc)))
     total = float(ideal.sums()[of_query])
     columns = (
         *(Column("rank", "count"), Column("document"), Column("grade", "count"), Column("gain", "value")),
         *(Column("discount", "value"), Column("term", "value"), _RANK_COLUMN, *_text_columns(inputs)),
     )
-    missed = sum(row[1] not in ranks for row in found)
-    sentence = f"The ideal ranking adds up to {total:.4f}; {len(found) - missed} of its {len(found)} documents were retrieved."
+    missed = sum(row[1] not in ranks for row in table_rows)
+    sentence = (
+        f"The ideal ranking adds up to {total:.4f}; {len(table_rows) - missed} of its {len(table_rows)} documents were retrieved."
+    )
     return Table(
         name="explain-ideal",
         title=f"Ideal ranking of query {for_message(query)}",
         columns=columns,
-        rows=tuple(found[:rows]),
-        sentences=(sentence, *_more_rows(len(found), rows)),
-        facts={"n": 1, "query": query, "sum": total, "documents": len(found)},
+        rows=tuple(table_rows[:rows]),
+        sentences=(sentence, *_more_rows(len(table_rows), rows)),
+        facts={"n": 1, "query": query, "sum": total, "documents": len(table_rows)},
         verdict_first=True,
     )
 
@@ -142,11 +144,12 @@ def _rank_contributions(parts: SumParts, query: int) -> Iterator[RankContributio
 
 def losses_by_rank(measure: Measure, hits: Hits, query: int) -> dict[int, float]:
     """Rank to what the query's value loses with an unjudged document at that rank, where it loses or gains something."""
+    # One batch of variants: a measure that is no sum over documents can only be evaluated as a whole.
     variants = _without_each_hit(hits, query)
     values = measure.values(variants)
     ranks = hits.ranks[hits.offsets[query] : hits.offsets[query + 1]].tolist()
     lost = (values[0] - values[1:]).tolist()
-    return {rank: each for rank, each in zip(ranks, lost, strict=True) if each}
+    return {rank: loss for rank, loss in zip(ranks, lost, strict=True) if loss}
 
 
 def _without_each_hit(hits: Hits, query: int) -> Hits:
@@ -238,11 +241,11 @@ class _Query:
 
     @property
     def run(self) -> SystemRun | None:
-        """The run of the system; None where only its ranking is known."""
+        """The run of the system; None if only its ranking is known."""
         return next((run for run in self.inputs.system_runs if run.name == self.system), None)
 
     def score(self, rank: int) -> float | None:
-        """The score at a rank: of a search engine its own, None where it gives none."""
+        """The score at a rank: of a search engine its own, None if it gives none."""
         if self.run is not None and self.reply is not None:
             return self.run.own_score(self.id, self.ranked_list.docs[rank - 1])
         return float(self.ranked_list.scores[rank - 1])
@@ -250,18 +253,18 @@ class _Query:
 
 def explain_query(inputs: AnalysisInput, system: str, measure: str, query: str, *, rows: int = ROWS) -> list[Table]:
     """The ranking with what each document adds to the value, then the ideal ranking or the relevant documents."""
-    one = measure_result(inputs, system, measure)
-    _refuse_unknown(query, one)
+    result = measure_result(inputs, system, measure)
+    _reject_unknown(query, result)
     hits = all_hits(inputs)[system]
-    parts = one.measure.parts(hits)
+    parts = result.measure.parts(hits)
     at = hits.queries.index(query)
     explained = None if parts is None else explain_value(parts, at)
-    losses = {} if parts is not None or one.measure.kind == "count" else losses_by_rank(one.measure, hits, at)
+    losses = {} if parts is not None or result.measure.kind == "count" else losses_by_rank(result.measure, hits, at)
     ranked_list = ranked_lists(inputs, system, [query]).get(query, EMPTY_LIST)
-    ranking = _ranking(_Query(inputs, system, one, query, ranked_list, explained, losses), rows)
-    if one.measure.kind == "count":
+    ranking = _ranking(_Query(inputs, system, result, query, ranked_list, explained, losses), rows)
+    if result.measure.kind == "count":
         return [ranking]
-    return [ranking, ideal_table(inputs, one.measure, hits, query, ranked_list, rows)]
+    return [ranking, ideal_table(inputs, result.measure, hits, query, ranked_list, rows)]
 
 
 def _ranking(query: _Query, rows: int) -> Table:
@@ -305,19 +308,19 @@ def _row(query: _Query, rank: int, part: RankContribution | None) -> tuple[CellV
 
 
 def _sentences(query: _Query, shown_rows: int) -> tuple[str, ...]:
-    one, value, retrieved = query.one, query.value, len(query.ranked_list.docs)
+    result, value, retrieved = query.one, query.value, len(query.ranked_list.docs)
     if query.explained is None:
         return (_loss_sentence(query),)
-    sentences = [_sum_sentence(one, value, query.explained)]
+    sentences = [_sum_sentence(result, value, query.explained)]
     if not retrieved:
         sentences.append("The system retrieved no document for this query, so its value is 0.")
     elif shown_rows < retrieved:
         hidden = retrieved - shown_rows
         what = "is not shown; it contributes" if hidden == 1 else "are not shown; they contribute"
         sentences.append(f"{hidden} of {retrieved} retrieved documents {what} nothing.")
-    if one.summary == "mean":
-        n = pluralise(one.queries, "query", "queries")
-        sentences.append(f"This query contributes {value / one.queries:.6f} to the mean of {one.value:.4f} over n = {n}.")
+    if result.summary == "mean":
+        n = pluralise(result.queries, "query", "queries")
+        sentences.append(f"This query contributes {value / result.queries:.6f} to the mean of {result.value:.4f} over n = {n}.")
     return tuple(sentences)
 
 
@@ -345,9 +348,9 @@ def _loss_sentence(query: _Query) -> str:
     return f"{value}. {drop}; contributions need not add up."
 
 
-def _sum_sentence(one: MeasureResult, value: float, explained: ExplainedValue) -> str:
+def _sum_sentence(result: MeasureResult, value: float, explained: ExplainedValue) -> str:
     scale = "" if explained.scale == 1 else f"{explained.scale:.4g} x "
-    what = DENOMINATORS.get(one.measure.name)
+    what = DENOMINATORS.get(result.measure.name)
     over = "" if explained.denominator == 1 and what is None else f" / {explained.denominator:.4f}"
     over += "" if what is None else f" ({what})"
     count = len(explained.by_rank())
@@ -355,8 +358,8 @@ def _sum_sentence(one: MeasureResult, value: float, explained: ExplainedValue) -
 
 
 def _facts(query: _Query) -> dict[str, Any]:
-    one, explained = query.one, query.explained
-    known = {"n": one.queries, "system": query.system, "measure": str(one.measure), "query": query.id, "value": query.value}
+    result, explained = query.one, query.explained
+    known = {"n": result.queries, "system": query.system, "measure": str(result.measure), "query": query.id, "value": query.value}
     if explained is None:
         return {**known, "explained": False}
     return {**known, "explained": True, "sum": explained.total, "denominator": explained.denominator, "scale": explained.scale}
@@ -367,23 +370,23 @@ def query_id(inputs: AnalysisInput, query: str) -> str:
     if inputs.texts is None or query in inputs.texts or query in inputs.result.queries:
         return query
     same = [text.id for text in inputs.texts.values() if _folded(text.text) == _folded(query)]
-    found = [each for each in same if each in inputs.result.queries] or same
-    if len(found) > 1:
-        what = f"{len(found)} queries have the text {for_message(query)}"
-        raise UsageError(what, fix=f"specify one of their ids with --query: {', '.join(map(for_message, found))}")
-    return found[0] if found else query
+    judged = [query_with_text for query_with_text in same if query_with_text in inputs.result.queries] or same
+    if len(judged) > 1:
+        what = f"{len(judged)} queries have the text {for_message(query)}"
+        raise UsageError(what, fix=f"specify one of their ids with --query: {', '.join(map(for_message, judged))}")
+    return judged[0] if judged else query
 
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _refuse_unknown(query: str, one: MeasureResult) -> None:
-    if query in one.query_ids:
+def _reject_unknown(query: str, result: MeasureResult) -> None:
+    if query in result.query_ids:
         return
     from difflib import get_close_matches
 
-    near = get_close_matches(query[:100], one.query_ids, n=3) or list(one.query_ids[:3])
+    near = get_close_matches(query[:100], result.query_ids, n=3) or list(result.query_ids[:3])
     raise UsageError(
         f"no judged query has the id or the text {for_message(query)}",
         fix=f"there is, for example, {', '.join(map(for_message, near))}",

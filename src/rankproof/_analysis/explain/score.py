@@ -69,7 +69,7 @@ def _fused_score(inputs: AnalysisInput, system_run: SystemRun, query: str, doc: 
     ranked = [EMPTY_LIST if part is None else ranked_lists(inputs, part.name, [query]).get(query, EMPTY_LIST) for part in parts]
     names = [identity["kind"] if part is None else part.name for identity, part in zip(stage["stages"], parts, strict=True)]
     weights = np.array(stage["weights"] or [1.0] * len(parts))
-    table = CandidateTable.of_rankings([(list(one.docs), one.scores) for one in ranked])
+    table = CandidateTable.of_rankings([(list(ranked_list.docs), ranked_list.scores) for ranked_list in ranked])
     value: float | None = None
     rows: list[tuple[CellValue, ...]] = [
         (name, None, None, None, weight, None) for name, weight in zip(names, weights, strict=True)
@@ -97,16 +97,16 @@ def _parts_of(
     value = float(fused_scores(table, method, settings, weights)[at])
     rows: list[tuple[CellValue, ...]] = []
     for run, (name, weight) in enumerate(zip(names, weights.tolist(), strict=True)):
-        rank, score, given = int(table.ranks[run, at]), float(table.scores[run, at]), float(points[run, at])
-        nothing = rank == 0 and given == 0
+        rank, score, point = int(table.ranks[run, at]), float(table.scores[run, at]), float(points[run, at])
+        nothing = rank == 0 and point == 0
         rows.append(
             (
                 name,
                 rank or None,
                 score if rank else None,
-                None if nothing else given,
+                None if nothing else point,
                 weight,
-                None if nothing else weight * given,
+                None if nothing else weight * point,
             )
         )
     return value, rows
@@ -136,6 +136,7 @@ def _columns(method: FusionMethod) -> tuple[Column, ...]:
 def _term_scores(system_run: SystemRun, parts: Sequence[TermPart] | None, title: str, facts: dict[str, Any]) -> Table:
     if parts is None:
         raise UsageError("the terms of a BM25 score need the documents", fix="pass the dataset with --dataset")
+    # In 32 bits and in the order of the terms, as BM25 itself adds them up: the sum must equal the score.
     total = np.float32(0.0)
     for part in parts:
         total += np.float32(part.weight)

@@ -20,11 +20,11 @@ from rankproof._data import format_versions
 from rankproof._data.answers import Answers
 from rankproof._data.run import Run
 from rankproof._evaluation.options import USUAL_PRIMARY
-from rankproof._io import strict_json
+from rankproof._evaluation.result import MeasureResult
 from rankproof._io.escape import escape_json
 from rankproof._io.file_errors import MISSING, missing_fix
 from rankproof._io.open import decode_line, open_source, read_all_bytes
-from rankproof._io.strict_json import JsonObject
+from rankproof._io.strict_json import JsonObject, parse_strict_json, plain_record
 from rankproof._results.result_json import parse_stored_measures
 from rankproof.errors import InputError, UsageError
 from rankproof.measures._base import Measure
@@ -48,12 +48,21 @@ class LabelledValues:
     share: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class PartlyAnswered:
+    """The values of the repeated answers to a question, and why some of the answers have no value of their own."""
+
+    values: tuple[float, ...]
+    reasons: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class SavedValues:
     """One system: measure to query to value, and the judged queries missing from its run.
 
     `digest` is that of its rankings or answers, empty if they are not known. `reasons` says by measure why a query has no value,
-    `people` has the labels that check the judge of a measure. `tops` has the first `depth` documents of each query.
+    `partly` has the queries of which only some repeated answers have one, `people` has the labels that check the judge of a
+    measure. `tops` has the first `depth` documents of each query.
     """
 
     name: str
@@ -64,6 +73,7 @@ class SavedValues:
     people: Mapping[str, LabelledValues] = field(default_factory=dict)
     tops: Mapping[str, Sequence[str]] = field(default_factory=dict)
     depth: int = 0
+    partly: Mapping[str, Mapping[str, PartlyAnswered]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -146,10 +156,22 @@ def saved_values(inputs: AnalysisInput, name: str) -> SavedValues:
         reasons = {measure: dict(measured.reasons) for measure, measured in stored.items() if measured.reasons}
         people = {measure: labels for measure in values if (labels := _people(inputs, name, measure)) is not None}
         return SavedValues(
-            name, values, digest="" if answers is None else _answers_digest(answers), reasons=reasons, people=people
+            name,
+            values,
+            digest="" if answers is None else _answers_digest(answers),
+            reasons=reasons,
+            people=people,
+            partly={measure: _partly_answered(measured) for measure, measured in stored.items() if measured.repeat_reasons},
         )
     run = inputs.runs[name]
     return SavedValues(name, values, frozenset(inputs.result.queries).difference(run.queries), _rankings_digest(run))
+
+
+def _partly_answered(measured: MeasureResult) -> dict[str, PartlyAnswered]:
+    return {
+        query: PartlyAnswered(tuple(measured.repeats[query].tolist()), reasons)
+        for query, reasons in measured.repeat_reasons.items()
+    }
 
 
 def _people(inputs: AnalysisInput, name: str, measure: str) -> LabelledValues | None:
@@ -227,25 +249,76 @@ FORMAT = "rankproof-baseline"
 _SAVE_AGAIN = "the file is damaged or was edited: save the baseline again with rankproof gate --save FILE"
 
 
+@dataclass(frozen=True, slots=True)
+class _MeasureDocument:
+    """The values of a measure; `people` is an empty object without labels."""
+
+    value: float
+    per_query: Mapping[str, float]
+    reasons: Mapping[str, str]
+    people: Mapping[str, Any]
+    partly: Mapping[str, PartlyAnswered]
+
+
+@dataclass(frozen=True, slots=True)
+class _SystemDocument:
+    """One system."""
+
+    name: str
+    missing: tuple[str, ...]
+    digest: str
+    measures: Mapping[str, _MeasureDocument]
+    depth: int
+    tops: Mapping[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _AlarmDocument:
+    """A system that lost too much against the anchor, with the measure."""
+
+    system: str
+    measure: str
+
+
+@dataclass(frozen=True, slots=True)
+class _BaselineDocument:
+    """The whole file; `rankproof` is the version that wrote it."""
+
+    format: str
+    schema: int
+    rankproof: str
+    made: str
+    name: str
+    fingerprint: str
+    qrels_fingerprint: str
+    rel: int
+    read_options: Mapping[str, Any]
+    weights: Mapping[str, float]
+    systems: tuple[_SystemDocument, ...]
+    anchor: tuple[_SystemDocument, ...]
+    alarm: tuple[_AlarmDocument, ...]
+    judges: Mapping[str, str]
+
+
 def baseline_json(baseline: Baseline) -> str:
     """The baseline as JSON, numbers at full precision."""
-    plain = {
-        "format": FORMAT,
-        "schema": format_versions.BASELINE,
-        "rankproof": baseline.version,
-        "made": baseline.made,
-        "name": baseline.name,
-        "fingerprint": baseline.fingerprint,
-        "qrels_fingerprint": baseline.qrels_fingerprint,
-        "rel": baseline.rel,
-        "read_options": dict(baseline.read_options),
-        "weights": dict(baseline.weights),
-        "systems": [_system_json(system, baseline.weights) for system in baseline.systems],
-        "anchor": [_system_json(system, baseline.weights) for system in baseline.anchor],
-        "alarm": [{"system": system, "measure": measure} for system, measure in baseline.alarm],
-        "judges": dict(baseline.judges),
-    }
-    return escape_json(json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+    document = _BaselineDocument(
+        format=FORMAT,
+        schema=format_versions.BASELINE,
+        rankproof=baseline.version,
+        made=baseline.made,
+        name=baseline.name,
+        fingerprint=baseline.fingerprint,
+        qrels_fingerprint=baseline.qrels_fingerprint,
+        rel=baseline.rel,
+        read_options=dict(baseline.read_options),
+        weights=dict(baseline.weights),
+        systems=tuple(_system_document(system, baseline.weights) for system in baseline.systems),
+        anchor=tuple(_system_document(system, baseline.weights) for system in baseline.anchor),
+        alarm=tuple(_AlarmDocument(system, measure) for system, measure in baseline.alarm),
+        judges=dict(baseline.judges),
+    )
+    return escape_json(json.dumps(plain_record(document), ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
 
 
 def read_baseline(path: str, *, how_to_save: str) -> Baseline:
@@ -263,7 +336,7 @@ def read_baseline(path: str, *, how_to_save: str) -> Baseline:
 
 def parse_baseline(text: str, source: str) -> Baseline:
     """Parses a baseline."""
-    values = JsonObject(strict_json.parse_strict_json(text, source=source), source)
+    values = JsonObject(parse_strict_json(text, source=source), source)
     if values.plain.get("format") != FORMAT:
         raise values.error("this is not a baseline", "pass a file that rankproof gate --save FILE wrote")
     try:
@@ -273,52 +346,48 @@ def parse_baseline(text: str, source: str) -> Baseline:
 
 
 def _baseline(values: JsonObject) -> Baseline:
-    if (stored := values.count("schema")) != (supported := format_versions.BASELINE):
+    if (stored := values.member("schema", int)) != (supported := format_versions.BASELINE):
         fix = format_versions.other_version_fix(stored, supported, "save it again with rankproof gate --save FILE")
         raise values.error(format_versions.other_version(stored, supported), fix)
-    weights = _weights(values.inside("weights"))
-    systems = tuple(_system(system, weights) for system in values.each("systems"))
-    names = {system.name for system in systems}
-    if not systems or len(names) < len(systems) or len({tuple(system.measures) for system in systems}) > 1:
+    document = values.read(_BaselineDocument)
+    if not all(math.isfinite(weight) and weight >= 0 for weight in document.weights.values()):
+        raise values.error("a weight is not a finite number of at least 0")
+    names = {system.name for system in document.systems}
+    measures = {tuple(system.measures) for system in document.systems}
+    if not names or len(names) < len(document.systems) or len(measures) > 1:
         raise values.error("systems are missing, have the same name, or have different measures")
-    anchor = tuple(_system(system, weights) for system in values.each("anchor"))
-    judges = values.inside("judges")
+    systems, anchor = (
+        tuple(_saved_values(system, document.weights, values) for system in part) for part in (document.systems, document.anchor)
+    )
     return Baseline(
-        name=values.text("name"),
-        fingerprint=values.text("fingerprint"),
-        qrels_fingerprint=values.text("qrels_fingerprint"),
-        rel=values.count("rel"),
-        read_options=values.inside("read_options").plain,
-        weights=weights,
+        name=document.name,
+        fingerprint=document.fingerprint,
+        qrels_fingerprint=document.qrels_fingerprint,
+        rel=document.rel,
+        read_options=document.read_options,
+        weights=document.weights,
         systems=systems,
-        version=values.text("rankproof"),
-        made=values.text("made"),
+        version=document.rankproof,
+        made=document.made,
         anchor=anchor,
-        alarm=tuple((alarm.text("system"), alarm.text("measure")) for alarm in values.each("alarm")),
-        judges={name: judges.text(name) for name in judges.plain},
+        alarm=tuple((alarm.system, alarm.measure) for alarm in document.alarm),
+        judges=document.judges,
     )
 
 
-def _weights(values: JsonObject) -> Mapping[str, float]:
-    weights = {query: values.number(query) for query in values.plain}
-    if not all(math.isfinite(weight) and weight >= 0 for weight in weights.values()):
-        raise values.error("a weight is not a finite number of at least 0")
-    return weights
-
-
-def _system_json(system: SavedValues, weights: Mapping[str, float]) -> dict[str, Any]:
+def _system_document(system: SavedValues, weights: Mapping[str, float]) -> _SystemDocument:
     measures = {
-        name: {
-            "value": _summary(parse_measure(name), per_query, weights),
-            "per_query": dict(per_query),
-            "reasons": dict(system.reasons.get(name, {})),
-            "people": asdict(system.people[name]) if name in system.people else {},
-        }
+        name: _MeasureDocument(
+            value=_summary(parse_measure(name), per_query, weights),
+            per_query=dict(per_query),
+            reasons=dict(system.reasons.get(name, {})),
+            people=asdict(system.people[name]) if name in system.people else {},
+            partly=dict(system.partly.get(name, {})),
+        )
         for name, per_query in system.measures.items()
     }
     tops = {query: list(docs) for query, docs in system.tops.items()}
-    plain = {"name": system.name, "missing": sorted(system.missing), "digest": system.digest}
-    return {**plain, "measures": measures, "depth": system.depth, "tops": tops}
+    return _SystemDocument(system.name, tuple(sorted(system.missing)), system.digest, measures, system.depth, tops)
 
 
 def _summary(measure: Measure, per_query: Mapping[str, float], weights: Mapping[str, float]) -> float:
@@ -326,51 +395,47 @@ def _summary(measure: Measure, per_query: Mapping[str, float], weights: Mapping[
     return measure.summarise(np.fromiter(per_query.values(), np.float64), share)
 
 
-def _system(values: JsonObject, weights: Mapping[str, float]) -> SavedValues:
-    measures = values.inside("measures")
-    if not measures.plain:
-        raise measures.error("a system has no measure")
-    by_measure = {name: _per_query(measures.inside(name), name, weights) for name in measures.plain}
+def _saved_values(system: _SystemDocument, weights: Mapping[str, float], values: JsonObject) -> SavedValues:
+    if not system.measures:
+        raise values.error("a system has no measure")
+    for name, measure in system.measures.items():
+        _check_value(name, measure, weights, values)
+    by_measure = {name: measure.per_query for name, measure in system.measures.items()}
     of_rankings = {frozenset(per_query) for name, per_query in by_measure.items() if parse_measure(name).kind != "answer"}
     if len(of_rankings) > 1 or not any(by_measure.values()):
-        raise measures.error("the measures of a system have values for different queries, or no values at all")
-    parts = {name: measures.inside(name) for name in by_measure}
-    tops = values.inside("tops")
+        raise values.error("the measures of a system have values for different queries, or no values at all")
     return SavedValues(
-        values.text("name"),
+        system.name,
         by_measure,
-        frozenset(values.texts("missing")),
-        values.text("digest"),
-        {name: _texts(part.inside("reasons")) for name, part in parts.items()},
-        {name: _labelled(part.inside("people")) for name, part in parts.items() if part.inside("people").plain},
-        {query: tops.texts(query) for query in tops.plain},
-        values.count("depth"),
+        frozenset(system.missing),
+        system.digest,
+        {name: measure.reasons for name, measure in system.measures.items()},
+        {name: _labelled_values(measure.people, values) for name, measure in system.measures.items() if measure.people},
+        system.tops,
+        system.depth,
+        {name: measure.partly for name, measure in system.measures.items() if measure.partly},
     )
 
 
-def _texts(values: JsonObject) -> dict[str, str]:
-    return {key: values.text(key) for key in values.plain}
-
-
-def _labelled(values: JsonObject) -> LabelledValues:
-    human, judged = ({key: part.number(key) for key in part.plain} for part in map(values.inside, ("values", "judged")))
-    missing = _texts(values.inside("missing"))
-    if human.keys() != judged.keys() or not missing.keys() <= human.keys() or not {*missing.values()} <= {*MISSING_KINDS}:
+def _labelled_values(people: Mapping[str, Any], values: JsonObject) -> LabelledValues:
+    labelled = JsonObject(people, values.source).read(LabelledValues)
+    questions, missing = labelled.values.keys(), labelled.missing
+    if questions != labelled.judged.keys() or not missing.keys() <= questions or not {*missing.values()} <= {*MISSING_KINDS}:
         raise values.error("people's values and those of the judge are of different questions")
-    return LabelledValues(human, judged, missing, values.number("share"))
+    return labelled
 
 
-def _per_query(values: JsonObject, name: str, weights: Mapping[str, float]) -> Mapping[str, float]:
-    by_query = values.inside("per_query")
-    numbers = {query: by_query.number(query) for query in by_query.plain}
-    if not all(map(math.isfinite, numbers.values())):
+def _check_value(name: str, measure: _MeasureDocument, weights: Mapping[str, float], values: JsonObject) -> None:
+    """Refuses a measure whose mean, which is stored for readers, is not that of its queries: the file was edited."""
+    if not all(map(math.isfinite, measure.per_query.values())):
         raise values.error(f"{name} has a value that is not a finite number")
-    if weights and not weights.keys() >= numbers.keys():
+    if not all(answered.values and np.isfinite(answered.values).all() for answered in measure.partly.values()):
+        raise values.error("a question has no value, or one that is not a finite number")
+    if weights and not weights.keys() >= measure.per_query.keys():
         raise values.error("a query has no weight")
     try:
-        summary = _summary(parse_stored_measures([name])[0], numbers, weights)
+        summary = _summary(parse_stored_measures([name])[0], measure.per_query, weights)
     except UsageError as error:
         raise values.error(error.what) from None
-    if summary != values.number("value"):
-        raise values.error(f"{name} is {values.number('value')}, but its queries give {summary}")
-    return numbers
+    if summary != measure.value:
+        raise values.error(f"{name} is {measure.value}, but its queries give {summary}")

@@ -18,7 +18,7 @@ from rankproof._analysis.compare.joined_values import (
 )
 from rankproof._analysis.compare.judged_decision import labelled_data
 from rankproof._analysis.compare.people_labels import PeopleValues
-from rankproof._analysis.compare.unjudged_documents import ChosenSystems, top_lists, unjudged_rival
+from rankproof._analysis.compare.unjudged_documents import ChosenSystems, audit_command, top_lists, unjudged_rival
 from rankproof._analysis.decision.decide import (
     MAX_FAILED,
     MIN_QUERIES,
@@ -30,10 +30,10 @@ from rankproof._analysis.decision.decide import (
     no_margin_text,
 )
 from rankproof._analysis.decision.scenarios import (
-    NEXT_JUDGEMENTS,
     MissingValues,
     missing_scenarios,
     missing_sentences,
+    next_judgements,
     scenario_text,
     unjudged_text,
     without_worst_value,
@@ -263,8 +263,8 @@ class ChangeInput:
         finding, is_open = unjudged_rival(inputs, joined, data, choice, has_zeros=has_zeros)
         if finding is None:
             return change
-        text = unjudged_text(finding, change.limit)
-        return replace(change, doubt=f"{text}. {NEXT_JUDGEMENTS.removesuffix('.')}") if is_open else replace(change, remark=text)
+        text, todo = unjudged_text(finding, change.limit), next_judgements(audit_command(self.inputs, self.measure))
+        return replace(change, doubt=f"{text}. {todo.removesuffix('.')}") if is_open else replace(change, remark=text)
 
 
 def _as_result(systems: Sequence[SavedValues], measure: Measure) -> Result:
@@ -273,9 +273,15 @@ def _as_result(systems: Sequence[SavedValues], measure: Measure) -> Result:
     names = (systems[0].name, BEFORE)
     results = []
     for own, saved in zip(names, systems, strict=False):
-        values = saved.measures[name]
+        values, partly = saved.measures[name], saved.partly.get(name, {})
         stored = MeasureResult(
-            measure, 0.0, tuple(values), np.fromiter(values.values(), np.float64), reasons=saved.reasons.get(name, {})
+            measure,
+            0.0,
+            tuple(values),
+            np.fromiter(values.values(), np.float64),
+            reasons=saved.reasons.get(name, {}),
+            repeats={query: np.array(answered.values) for query, answered in partly.items()},
+            repeat_reasons={query: answered.reasons for query, answered in partly.items()},
         )
         results.append(SystemResult(own, {name: stored}, ()))
     return Result((), tuple(results))

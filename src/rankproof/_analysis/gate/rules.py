@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from rankproof._analysis.compare.unjudged_documents import checked_judgements
 from rankproof._analysis.compare.value_judge import checked_labels_by
@@ -17,8 +17,8 @@ from rankproof._analysis.decision.sentences import margin_text, points
 from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
 from rankproof._analysis.inputs import AnalysisInput, named_measure
 from rankproof._data.text import format_p, limit_text, percent
+from rankproof._data.validation import checked_choice
 from rankproof._results.experiment_result import Completeness, LabelsBy
-from rankproof._statistics.correction import check_choice
 from rankproof._statistics.decision_rule import Margin, parse_margin
 from rankproof._statistics.gate_rule import GateOutcome
 from rankproof.errors import UsageError, for_message
@@ -75,7 +75,7 @@ class GateOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_choice("unsure", self.unsure, Unsure)
+        checked_choice("unsure", self.unsure, get_args(Unsure))
 
     @classmethod
     def of(

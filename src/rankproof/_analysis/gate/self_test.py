@@ -18,8 +18,7 @@ from rankproof._analysis.gate.rules import GateCheck, GateOptions, Threshold
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray
 from rankproof._data.text import format_p, in_a_sentence, percent, pluralise
-from rankproof._evaluation.repeats import REPEATED_RUNS
-from rankproof._evaluation.result import MeasureResult, SystemResult
+from rankproof._evaluation.result import REPEATED_RUNS, MeasureResult, SystemResult
 from rankproof._results.experiment_result import REPEATS_FACT
 from rankproof._statistics.decision_rule import Margin
 from rankproof._statistics.distributions import normal_below

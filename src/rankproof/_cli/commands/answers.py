@@ -30,8 +30,8 @@ from rankproof.errors import UsageError, escape_invisible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rankproof._analysis.answers.given import AnswerJudges
-    from rankproof._analysis.answers.inputs import AnswerInput
+    from rankproof._analysis.answers.answer_input import AnswerInput
+    from rankproof._analysis.answers.logged_answers import AnswerJudges
     from rankproof._analysis.compare.comparison import Comparison
     from rankproof._analysis.compare.look_log import LoggedComparison
     from rankproof._data.claims import Calibration, JudgeNoise
@@ -111,7 +111,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _run(args: argparse.Namespace, terminal: Terminal) -> None:
-    from rankproof._analysis.answers.inputs import check_some_verdict
+    from rankproof._analysis.answers.answer_input import check_some_verdict
 
     _check_output(args)
     source = read_answer_source(args)
@@ -234,7 +234,7 @@ def _show_answers(
     answer_input: AnswerInput, comparison: Comparison | None, trust: _Trust, args: argparse.Namespace, terminal: Terminal
 ) -> None:
     """The decision first, then the means, then what the labels say and the details."""
-    from rankproof._analysis.answers.claim_means import differences_table
+    from rankproof._analysis.answers.quality import differences_table
     from rankproof._render.comparison import render_comparison
 
     tables, notes = list(_tables(answer_input, comparison, trust, args)), trust.notes
@@ -268,8 +268,7 @@ def _show(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal)
 
 def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Trust, args: argparse.Namespace) -> Iterator[Table]:
     """The means, then why they are what they are."""
-    from rankproof._analysis.answers.claim_means import claim_means_table
-    from rankproof._analysis.answers.quality import means_table
+    from rankproof._analysis.answers.quality import claim_means_table, means_table
     from rankproof._analysis.decision.repeats import result_repeats_tables
 
     if _is_of_claims(answer_input):
@@ -298,7 +297,7 @@ def _reference_tables(answer_input: AnswerInput) -> Iterator[Table]:
 
 def _retrieval_result(answer_input: AnswerInput) -> Result:
     """The evaluation of the rankings that the answers were generated from, for its notes."""
-    from rankproof._analysis.answers.inputs import RETRIEVAL_MEASURES
+    from rankproof._analysis.answers.answer_input import RETRIEVAL_MEASURES
     from rankproof._evaluation.evaluate import evaluate_runs
 
     inputs = answer_input.inputs

@@ -65,8 +65,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 def _runs(args: argparse.Namespace, options: EvaluateOptions) -> Mapping[str, Run]:
     """The runs by name, of files or of results folders."""
-    from rankproof._evaluation.coerce import name_runs_uniquely
-    from rankproof._evaluation.inputs import RunSources
+    from rankproof._evaluation.sources import RunSources
+    from rankproof._evaluation.user_forms import name_runs_uniquely
     from rankproof._io.files import is_results_folder
 
     folders = [path for path in args.files if is_results_folder(path)]

@@ -44,8 +44,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._cli.inputs import cutoff_notes
     from rankproof._cli.output import show_result
     from rankproof._cli.progress import ReadProgress
-    from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._evaluation.evaluate import evaluate_runs
+    from rankproof._evaluation.user_forms import name_runs_uniquely
     from rankproof._formats.read import qrels_file
     from rankproof.measures._trec_names import with_default_cutoffs
 

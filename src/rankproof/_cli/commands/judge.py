@@ -98,7 +98,7 @@ def _pools(
     args: argparse.Namespace, results: ExperimentResult | None
 ) -> tuple[dict[str, list[QueryDocPair]], Mapping[str, Mapping[str, int]] | None]:
     """The pairs of each file or system, and the judgements of the results folder."""
-    from rankproof._evaluation.coerce import name_runs_uniquely
+    from rankproof._evaluation.user_forms import name_runs_uniquely
     from rankproof._formats.read import format_is_detected, read_run
     from rankproof._io.open import open_source
     from rankproof._judge.pairs import pool_pairs, read_pairs, results_pools

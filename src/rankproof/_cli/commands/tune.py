@@ -143,7 +143,7 @@ def _measure(args: argparse.Namespace) -> str:
 def _tune_runs(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal) -> Tuning | None:
     from rankproof._api.tune import FusionChoices, tune_runs
     from rankproof._cli.options import evaluate_options
-    from rankproof._evaluation.coerce import name_runs_uniquely
+    from rankproof._evaluation.user_forms import name_runs_uniquely
     from rankproof._tune.tuning import tunable_measure
 
     _refuse(args, _ONLY_SYSTEMS, "for a system of an experiment file", "name the file with --config, or leave it out")

@@ -10,8 +10,8 @@ from rankproof._fusion.kernels import added
 from rankproof._fusion.method import Contributions, FusionSettings, fusion_method
 
 
-def _normalised(given: Contributions) -> NormalisedScores:
-    return given.table.normalised(given.settings.norm)
+def _normalised(contributions: Contributions) -> NormalisedScores:
+    return contributions.table.normalised(contributions.settings.norm)
 
 
 @fusion_method(
@@ -39,8 +39,8 @@ def distribution_based(table: CandidateTable, settings: FusionSettings) -> Float
     return table.normalised("dbsf").values
 
 
-def _times_found(given: Contributions) -> FloatArray:
-    return given.total() * _normalised(given).found
+def _times_found(contributions: Contributions) -> FloatArray:
+    return contributions.total() * _normalised(contributions).run_counts
 
 
 @fusion_method(
@@ -58,8 +58,8 @@ def comb_mnz(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     return comb_sum(table, settings)
 
 
-def _mean(given: Contributions) -> FloatArray:
-    return given.total() / np.maximum(_normalised(given).found, 1)
+def _mean(contributions: Contributions) -> FloatArray:
+    return contributions.total() / np.maximum(_normalised(contributions).run_counts, 1)
 
 
 @fusion_method(
@@ -77,8 +77,8 @@ def comb_anz(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     return comb_sum(table, settings)
 
 
-def _smallest(given: Contributions) -> FloatArray:
-    scores: FloatArray = np.min(given.points, axis=0, where=_normalised(given).present, initial=np.inf)
+def _smallest(contributions: Contributions) -> FloatArray:
+    scores: FloatArray = np.min(contributions.points, axis=0, where=_normalised(contributions).present, initial=np.inf)
     return scores
 
 
@@ -97,8 +97,8 @@ def comb_min(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     return comb_sum(table, settings)
 
 
-def _largest(given: Contributions) -> FloatArray:
-    scores: FloatArray = np.max(given.points, axis=0, where=_normalised(given).present, initial=-np.inf)
+def _largest(contributions: Contributions) -> FloatArray:
+    scores: FloatArray = np.max(contributions.points, axis=0, where=_normalised(contributions).present, initial=-np.inf)
     return scores
 
 
@@ -117,11 +117,11 @@ def comb_max(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     return comb_sum(table, settings)
 
 
-def _median(given: Contributions) -> FloatArray:
-    scores = _normalised(given)
-    ordered = np.sort(np.where(scores.present, given.points, np.inf), axis=0)
-    columns, found = np.arange(given.table.size), scores.found
-    low, high = ordered[(found - 1) // 2, columns], ordered[found // 2, columns]
+def _median(contributions: Contributions) -> FloatArray:
+    scores = _normalised(contributions)
+    ordered = np.sort(np.where(scores.present, contributions.points, np.inf), axis=0)
+    columns, counts = np.arange(contributions.table.size), scores.run_counts
+    low, high = ordered[(counts - 1) // 2, columns], ordered[counts // 2, columns]
     return np.where(low == high, low, low / 2 + high / 2)
 
 
@@ -140,8 +140,8 @@ def comb_med(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     return comb_sum(table, settings)
 
 
-def _times_power_of_found(given: Contributions) -> FloatArray:
-    return given.total() * _normalised(given).found.astype(np.float64) ** given.settings.gamma
+def _times_power_of_found(contributions: Contributions) -> FloatArray:
+    return contributions.total() * _normalised(contributions).run_counts.astype(np.float64) ** contributions.settings.gamma
 
 
 @fusion_method(
@@ -158,9 +158,9 @@ def comb_gmnz(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     return comb_sum(table, settings)
 
 
-def _times_weights(given: Contributions) -> FloatArray:
-    held = np.where(_normalised(given).present, given.weights[:, None], 0.0)
-    return added(given.points) * added(held)
+def _times_weights(contributions: Contributions) -> FloatArray:
+    held = np.where(_normalised(contributions).present, contributions.weights[:, None], 0.0)
+    return added(contributions.points) * added(held)
 
 
 @fusion_method(
@@ -177,8 +177,8 @@ def weighted_mnz(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     return comb_sum(table, settings)
 
 
-def _times_root_of_found(given: Contributions) -> FloatArray:
-    return given.total() * np.sqrt(_normalised(given).found)
+def _times_root_of_found(contributions: Contributions) -> FloatArray:
+    return contributions.total() * np.sqrt(_normalised(contributions).run_counts)
 
 
 @fusion_method(

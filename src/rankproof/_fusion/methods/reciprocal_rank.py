@@ -26,8 +26,8 @@ def reciprocal_rank(table: CandidateTable, settings: FusionSettings) -> FloatArr
     return table.by_rank(1.0 / (settings.k + _all_ranks(table)))
 
 
-def _times_found(given: Contributions) -> FloatArray:
-    return given.total() * given.table.found
+def _times_found(contributions: Contributions) -> FloatArray:
+    return contributions.total() * contributions.table.run_counts
 
 
 @fusion_method(
@@ -45,8 +45,8 @@ def inverse_square_rank(table: CandidateTable, settings: FusionSettings) -> Floa
     return table.by_rank(1.0 / np.square(_all_ranks(table)))
 
 
-def _times_log(given: Contributions) -> FloatArray:
-    return given.total() * np.log(given.table.found)
+def _times_log(contributions: Contributions) -> FloatArray:
+    return contributions.total() * np.log(contributions.table.run_counts)
 
 
 @fusion_method(
@@ -65,8 +65,8 @@ def log_inverse_square_rank(table: CandidateTable, settings: FusionSettings) -> 
     return inverse_square_rank(table, settings)
 
 
-def _times_shifted_log(given: Contributions) -> FloatArray:
-    scores: FloatArray = given.total() * np.log(given.table.found + given.settings.sigma)
+def _times_shifted_log(contributions: Contributions) -> FloatArray:
+    scores: FloatArray = contributions.total() * np.log(contributions.table.run_counts + contributions.settings.sigma)
     return scores
 
 

@@ -32,7 +32,7 @@ def _each_run(training: Training, learned: Callable[[HitLists], FloatArray]) -> 
 
 def _spread(table: CandidateTable, settings: FusionSettings, points: RowPoints, missing: float = 0.0) -> FloatArray:
     """The points of each run and candidate, from what was learned of each run; `missing` without a rank."""
-    rows = [points(np.array(one), span) for one, span in zip(settings.fitted or (), table.spans, strict=True)]
+    rows = [points(np.array(learned), span) for learned, span in zip(settings.fitted or (), table.spans, strict=True)]
     return table.spread(np.concatenate(rows), np.full((table.runs, table.size), missing) if missing else None)
 
 
@@ -154,8 +154,8 @@ def slide_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     def means(learned: FloatArray, span: slice) -> FloatArray:
         shares = _padded(learned, table.depth)
         of_lengths = [_windows(shares[:length], settings.window) for length in lengths.tolist()]
-        found: FloatArray = np.concatenate(of_lengths)[first[span] + table.row_ranks[span] - 1]
-        return found
+        points: FloatArray = np.concatenate(of_lengths)[first[span] + table.row_ranks[span] - 1]
+        return points
 
     return _spread(table, settings, means)
 

@@ -26,13 +26,13 @@ def borda_count(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     return np.where(table.present, candidates - table.ranks + 1.0, missing)
 
 
-def _places(given: Contributions) -> FloatArray:
+def _places(contributions: Contributions) -> FloatArray:
     """c for the first of c candidates, one less a place; equal votes go to more Borda points, then to the larger id."""
-    table, votes = given.table, np.argsort(given.weights, kind="stable")
-    order = best_first(given.total(), table.offsets, table.docs)
-    found = by_majority(table.ranks[votes], given.weights[votes], table.offsets, order)
+    table, votes = contributions.table, np.argsort(contributions.weights, kind="stable")
+    order = best_first(contributions.total(), table.offsets, table.docs)
+    by_votes = by_majority(table.ranks[votes], contributions.weights[votes], table.offsets, order)
     places = np.empty(table.size)
-    places[found] = repeat_each(table.offsets[1:], np.diff(table.offsets)) - np.arange(table.size)
+    places[by_votes] = repeat_each(table.offsets[1:], np.diff(table.offsets)) - np.arange(table.size)
     return places
 
 

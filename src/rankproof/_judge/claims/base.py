@@ -187,6 +187,7 @@ class ModelCalls:
         result = self._client(ask.use).read(
             ask.request, ask.parse, sums, attempts=self._attempts, on_error=lambda error: errors.append(str(error))
         )
+        # Threads add their counts at the end of a request: adding to a shared counter is not atomic.
         with self._lock:
             for name in COUNT_NAMES:
                 self.counts.count(name, sums.counts[name])

@@ -183,6 +183,7 @@ class LLMClaimJudge:
 
     def _claim_groups(self, task: ClaimTask, places: Sequence[int]) -> list[list[int]]:
         """Groups with at most as many claims and characters as one request may have."""
+        # Counting a short claim as this long limits the number of claims and their characters by one sum.
         least = _CLAIM_CHARACTERS // self._settings.claims
         return pack(places, lambda place: max(len(task.claims[place].text), least), _CLAIM_CHARACTERS)
 
@@ -257,7 +258,7 @@ def _parse_finding(
 
 
 def _parse_evidence(value: object, claim: int, known: frozenset[tuple[int, int]]) -> Evidence:
-    """The labels of sentences; a number is refused, because 2.10 and 2.1 are the same number."""
+    """The labels of sentences; a number is rejected, because 2.10 and 2.1 are the same number."""
     if not isinstance(value, list) or not all(isinstance(label, str) for label in value):
         raise ReplyParseError(f"the evidence of claim {claim} is not a list of labels as text")
     matches = [_SENTENCE_LABEL.fullmatch(label.strip()) for label in value]

@@ -219,6 +219,7 @@ class EntailmentJudge(_LocalJudge):
         )
 
     def _finding(self, claim: str, windows: Sequence[list[Piece]]) -> ClaimFinding:
+        # A window that is cut could lose the sentence that entails the claim, so it is halved until it fits.
         fitting = [part for window in windows for part in self._fitting(window, claim)]
         if not all(fitting):
             return ClaimFinding("failed", reason="the claim is longer than the entailment model reads")

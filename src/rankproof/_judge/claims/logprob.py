@@ -130,4 +130,5 @@ def parse_probability(reply: ChatReply) -> float:
     odds, by_text = yes_no_score(reply)
     if by_text:
         raise MissingLogprobsError("the model gives no log-probabilities of Yes and No")
+    # The logistic function, in a form that does not overflow for large odds.
     return 0.5 + 0.5 * math.tanh(odds / 2)

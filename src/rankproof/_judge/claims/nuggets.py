@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
 
-from rankproof._analysis.answers.given import GivenAnswers
+from rankproof._analysis.answers.logged_answers import LoggedAnswers
 from rankproof._data.answers import references_from_queries
 from rankproof._data.claims import Importance, Nugget
 from rankproof._data.identity import identity_key
@@ -77,16 +77,16 @@ class NuggetSource:
     texts: tuple[str, ...]
 
 
-def nugget_sources(answers_input: GivenAnswers) -> list[NuggetSource]:
+def nugget_sources(logged: LoggedAnswers) -> list[NuggetSource]:
     """The questions with their references; one without a reference has the contexts of all systems instead."""
-    references = references_from_queries(answers_input.queries)
+    references = references_from_queries(logged.queries)
     sources = []
-    for key, query in answers_input.queries.items():
+    for key, query in logged.queries.items():
         answers = references[key].answers if key in references else ()
         passages = dict.fromkeys(
-            passage for answer in answers_input.answers.values() if key in answer for passage in answer[key].given or ()
+            passage for answer in logged.answers.values() if key in answer for passage in answer[key].given or ()
         )
-        contexts = tuple(answers_input.contexts[passage] for passage in passages if passage in answers_input.contexts)
+        contexts = tuple(logged.contexts[passage] for passage in passages if passage in logged.contexts)
         sources.append(NuggetSource(key, query.text, tuple(answers) or contexts))
     return sources
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rankproof._evaluation.claim_judges import ClaimJudge, JudgeOf
-from rankproof._evaluation.overlap_judge import OverlapJudge
+from rankproof._evaluation.claim_judges import ClaimJudge, JudgeOf, OverlapJudge
 from rankproof._judge.claims.base import ChatOf, JudgeResources
 from rankproof._llm.session import LLMSession
 from rankproof._registry import Component, Registry
@@ -56,13 +55,13 @@ def judge_of(name: str, session: LLMSession, *, chat: ChatOf = any_chat_by_name,
         fix = "write overlap, an encoder such as minilm, nli:FOLDER, logprob:MODEL or the name of a language model"
         raise UsageError(f"the judge {for_message(name)} names no model", fix=fix)
     if kind == "llm" and source == name:
-        _refuse_misspelling(name)
+        _reject_misspelling(name)
     judge: NamedJudge = CLAIM_JUDGES.load(kind)
     return judge.named(name, source, JudgeResources(session, chat, threads))
 
 
-def _refuse_misspelling(name: str) -> None:
-    """Refuses a language model whose name is nearly that of a judge without one."""
+def _reject_misspelling(name: str) -> None:
+    """Rejects a language model whose name is nearly that of a judge without one."""
     near = closest_name(name, [OVERLAP, *ENCODERS], min_similarity=0.85)
     if near is not None:
         fix = f"did you mean {near}? Write llm:{for_message(name)} for a language model of that name"

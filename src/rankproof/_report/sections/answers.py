@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rankproof._analysis.answers.answer_input import AnswerInput, answer_input_from_results
 from rankproof._analysis.answers.causes import reasons_tables
-from rankproof._analysis.answers.claim_means import claim_means_table, differences_table
-from rankproof._analysis.answers.inputs import AnswerInput, answer_input_from_results
 from rankproof._analysis.answers.noise import noise_tables
-from rankproof._analysis.answers.quality import answer_findings, means_table, retrieval_table
+from rankproof._analysis.answers.quality import (
+    answer_findings,
+    claim_means_table,
+    differences_table,
+    means_table,
+    retrieval_table,
+)
 from rankproof._analysis.answers.trust import agreement_table
 from rankproof._analysis.bands import BandProfile, builtin_profiles
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs

@@ -10,7 +10,7 @@ from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._registry import Option
 from rankproof.models._api.settings import ApiKeyEnv
 from rankproof.stages._rerank_apis.scorer import BaseURL, BatchSize, RerankAPI
-from rankproof.stages._rerank_apis.wire import COHERE, MIXEDBREAD, TEI, VOYAGE, RerankShape
+from rankproof.stages._rerank_apis.wire import COHERE, MIXEDBREAD, TEI, VOYAGE
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class CohereRerank(RerankAPI):
     )
     price_in: float = field(default=0.0, init=False, repr=False, metadata=NOT_IN_IDENTITY)
     max_tokens_per_doc: Annotated[int, Option("where the API cuts a document, in tokens", least=1)] = 4096
-    shape: ClassVar[RerankShape] = COHERE
+    shape = COHERE
     api: ClassVar[str] = "Cohere"
     reports_tokens: ClassVar[bool] = False
     bills_searches: ClassVar[bool] = True
@@ -75,7 +75,7 @@ class VoyageRerank(RerankAPI):
     api_key_env: ApiKeyEnv = field(default="VOYAGE_API_KEY", metadata=NOT_IN_IDENTITY)
     batch_size: Annotated[int, Option("the most documents of one request", least=1, most=1000)] = 1000
     truncation: Annotated[bool, Option("true to let the API cut texts that are too long")] = True
-    shape: ClassVar[RerankShape] = VOYAGE
+    shape = VOYAGE
     api: ClassVar[str] = "Voyage"
 
     def parameters(self) -> Mapping[str, Any]:
@@ -102,7 +102,7 @@ class MixedbreadRerank(RerankAPI):
 
     base_url: BaseURL = "https://api.mixedbread.com/v1"
     api_key_env: ApiKeyEnv = field(default="MXBAI_API_KEY", metadata=NOT_IN_IDENTITY)
-    shape: ClassVar[RerankShape] = MIXEDBREAD
+    shape = MIXEDBREAD
     api: ClassVar[str] = "mixedbread"
 
     def parameters(self) -> Mapping[str, Any]:
@@ -124,7 +124,7 @@ class TEIRerank(RerankAPI):
     batch_size: BatchSize = 32
     raw_scores: RawScores = False
     truncate: Annotated[bool, Option("whether the server cuts long texts; false: it refuses them")] = True
-    shape: ClassVar[RerankShape] = TEI
+    shape = TEI
     api: ClassVar[str] = "TEI"
     is_own_server: ClassVar[bool] = True
     reports_tokens: ClassVar[bool] = False

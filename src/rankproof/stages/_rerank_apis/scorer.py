@@ -25,7 +25,6 @@ from rankproof.stages._rerank_apis.wire import (
     RerankConnection,
     RerankReply,
     RerankRequest,
-    RerankShape,
     estimate_pairs,
 )
 from rankproof.stages._scorers import scores_or_positions
@@ -56,7 +55,7 @@ class RerankAPI(ApiModel):
         bool | None,
         Option("true if scores depend on the other documents of the request (default: by the exact name of the model)"),
     ] = None
-    shape: ClassVar[RerankShape] = PLAIN
+    shape = PLAIN
     """How the API writes requests and replies."""
     api: ClassVar[str] = ""
     reports_tokens: ClassVar[bool] = True

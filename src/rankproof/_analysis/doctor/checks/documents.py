@@ -69,12 +69,12 @@ def duplicates(inputs: DoctorInput) -> CheckResult:
 
 def _queries_by_relevant(inputs: DoctorInput) -> dict[str, frozenset[str]]:
     """Relevant document to its queries."""
-    found: dict[str, list[str]] = {}
+    queries_of: dict[str, list[str]] = {}
     for query, docs in inputs.qrels.items():
         for doc, grade in docs.items():
             if grade >= inputs.rel:
-                found.setdefault(doc, []).append(query)
-    return {doc: frozenset(queries) for doc, queries in found.items()}
+                queries_of.setdefault(doc, []).append(query)
+    return {doc: frozenset(queries) for doc, queries in queries_of.items()}
 
 
 def _short(inputs: DoctorInput, ids: Sequence[str], what: str) -> CheckResult:

@@ -251,4 +251,5 @@ def _unused_prompt(system: str, facts: Facts, prompts: Mapping[Any, Any]) -> str
 
 def _number(facts: Facts, key: str) -> float:
     value = facts.get(key)
+    # Facts are read from files of results, where any number may stand.
     return float(value) if isinstance(value, int | float) and abs(value) < _MAX_COUNT else 0.0

@@ -74,9 +74,11 @@ def mismatched(inputs: DoctorInput) -> CheckResult:
     for source, ids, other, known in _expected_matches(inputs):
         unknown_ids = {name: normalised_id_or_number(name) for name in ids if name not in known}
         wanted = set(unknown_ids.values())
-        spellings = _grouped((one for one in known if normalised_id_or_number(one) in wanted), normalised_id_or_number)
+        spellings = _grouped(
+            (spelling for spelling in known if normalised_id_or_number(spelling) in wanted), normalised_id_or_number
+        )
         for name, plain in unknown_ids.items():
-            theirs = [one for one in spellings.get(plain, ()) if one not in ids]
+            theirs = [spelling for spelling in spellings.get(plain, ()) if spelling not in ids]
             if theirs:
                 examples.append(f"{name!r} ({source}) and {theirs[0]!r} ({other})")
     sentence = (

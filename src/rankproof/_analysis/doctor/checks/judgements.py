@@ -1,11 +1,25 @@
-"""Checks of the judgements."""
+"""Checks of the judgements, and of grades in reverse order of the rankings."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from rankproof._analysis.doctor.check import NOTHING_FOUND, CheckResult, DoctorInput, check_result, doctor_check
+import numpy as np
+
+from rankproof._align.hits import Hits
+from rankproof._analysis.doctor.check import (
+    NOTHING_FOUND,
+    Z_99,
+    CheckResult,
+    DoctorInput,
+    SystemFault,
+    check_result,
+    doctor_check,
+    result_of_systems,
+)
+from rankproof._data.arrays import IntArray
 from rankproof._data.grades import describe_judges
 
 
@@ -57,3 +71,106 @@ def by_machines(inputs: DoctorInput) -> CheckResult:
     """Judgements by a language model or word overlap."""
     labels, count = inputs.qrels.judge_counts(), sum(map(len, inputs.qrels.values()))
     return check_result(list(labels), count, describe_judges(labels, count) if labels else "", count=sum(labels.values()))
+
+
+_MIN_PAIRS = 20
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GradeOrder:
+    """Pairs of judged documents with different grades by query: counts with the higher grade above, and below.
+
+    `relevant_above` and `zero_above` count pairs of a relevant document and one of grade 0; `levels` counts all pairs by upper
+    and lower grade.
+    """
+
+    above: IntArray
+    below: IntArray
+    relevant_above: IntArray
+    zero_above: IntArray
+    levels: IntArray
+
+
+@doctor_check(
+    "reversed-grades",
+    "severe",
+    "lower grades ranked above higher grades in every system",
+    advice="check whether 1 is the best grade; if so, reverse the scale with --grade-map",
+    needs=("judgements", "rankings"),
+    broken=lambda example: example.with_grades(lambda grades: {doc: 2 - grade for doc, grade in grades.items()}),
+)
+def reversed_grades(inputs: DoctorInput) -> CheckResult:
+    """Whether every system ranks lower grades above higher ones, for all grades."""
+    orders = {name: order_of(hits, inputs.rel) for name, hits in inputs.hits.items()}
+    if not all(_is_against(order.above, order.below) and not _has_grades_in_order(order.levels) for order in orders.values()):
+        return NOTHING_FOUND
+    faults = [_fault(name, order.above, order.below) for name, order in orders.items()]
+    return result_of_systems("every system ranks lower grades above higher ones", faults)
+
+
+def _zeros_second(docs: list[str]) -> list[str]:
+    """An order with grade 2 first, then grade 0, then grade 1."""
+    return [docs[0], *docs[3:12], *docs[1:3], *docs[12:]]
+
+
+@doctor_check(
+    "zeros-on-top",
+    "warning",
+    "documents of grade 0 that every system ranks above relevant ones",
+    advice="read some of them: they may be hard negatives, sources of the queries, or wrong judgements",
+    needs=("judgements", "rankings"),
+    broken=lambda example: example.with_order(_zeros_second, system="bm25").with_order(_zeros_second),
+    also=("random-level",),
+)
+def zeros_on_top(inputs: DoctorInput) -> CheckResult:
+    """Whether every system ranks documents of grade 0 above relevant ones, although the grades are not reversed."""
+    orders = {name: order_of(hits, inputs.rel) for name, hits in inputs.hits.items()}
+    if reversed_grades(inputs).count or not all(_is_against(order.relevant_above, order.zero_above) for order in orders.values()):
+        return NOTHING_FOUND
+    faults = [_fault(name, order.relevant_above, order.zero_above) for name, order in orders.items()]
+    return result_of_systems("every system ranks documents of grade 0 above relevant ones", faults)
+
+
+def order_of(hits: Hits, rel: int) -> GradeOrder:
+    """The pairs of one system."""
+    grades, count = np.unique(hits.grades[hits.grades >= 0]), len(hits.queries)
+    by_query, levels = np.zeros((4, count), dtype=np.int64), np.zeros((len(grades),) * 2, dtype=np.int64)
+    higher, zero = grades[:, None] > grades, grades == 0
+    good = grades >= max(rel, 1)
+    for at in range(count):
+        part = slice(int(hits.offsets[at]), int(hits.offsets[at + 1]))
+        pairs = _pairs(hits.ranks[part], hits.grades[part], grades)
+        masks = higher, higher.T, np.outer(good, zero), np.outer(zero, good)
+        by_query[:, at] = [pairs[mask].sum() for mask in masks]
+        levels += pairs
+    above, below, relevant_above, zero_above = by_query
+    return GradeOrder(above, below, relevant_above, zero_above, levels)
+
+
+def _pairs(ranks: IntArray, judged: IntArray, grades: IntArray) -> IntArray:
+    """How often a grade (row) is above another (column) in one ranking."""
+    ordered = judged[np.argsort(ranks, kind="stable")]
+    is_grade = (ordered[ordered >= 0, None] == grades).astype(np.int64)
+    before = np.cumsum(is_grade, axis=0) - is_grade
+    pairs: IntArray = before.T @ is_grade
+    return pairs
+
+
+def _is_against(right: IntArray, wrong: IntArray) -> bool:
+    """Whether significantly more queries contradict the grades than agree with them, by a sign test."""
+    # By query, as pairs of the same query depend on each other.
+    for_them, against = int(np.sum(right > wrong)), int(np.sum(wrong > right))
+    return against > 0 and against - for_them >= Z_99 * math.sqrt(against + for_them)
+
+
+def _has_grades_in_order(levels: IntArray) -> bool:
+    """Whether two grades with enough pairs are in the right order by more than a standard error."""
+    right, wrong = np.tril(levels, -1), np.triu(levels, 1).T
+    total = right + wrong
+    return bool(np.any((total >= _MIN_PAIRS) & (right - wrong > np.sqrt(total))))
+
+
+def _fault(name: str, right: IntArray, wrong: IntArray) -> SystemFault:
+    against, decided = int(np.sum(wrong > right)), int(np.sum(wrong != right))
+    share, pairs = wrong.sum() / (wrong.sum() + right.sum()), int(wrong.sum() + right.sum())
+    return SystemFault(name, against, decided, f"in {against} of {decided} untied queries and {share:.0%} of {pairs} pairs")

@@ -1,9 +1,15 @@
-"""Checks of the query texts."""
+"""Checks of the query texts, and of training data in the test queries and judgements."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
 from rankproof._analysis.doctor.check import CheckResult, DoctorInput, check_result, count_with_verb, doctor_check
-from rankproof._analysis.doctor.normalised_text import normalised_text
+from rankproof._analysis.doctor.normalised_text import normalised_text, words_of
 
 
 @doctor_check(
@@ -79,3 +85,69 @@ def repeated(inputs: DoctorInput) -> CheckResult:
         f"with different judgements: {inconsistent}"
     )
     return check_result([" = ".join(ids) for ids in same], len(inputs.queries), sentence, count=extra)
+
+
+MIN_JACCARD = Fraction(4, 5)
+"""The Jaccard similarity of words from which two queries count as nearly the same."""
+
+Bag = frozenset[str]
+
+
+@doctor_check(
+    "trained-on-test-queries",
+    "severe",
+    "judged queries whose text is in the training data",
+    advice="remove these queries from the test or from the training data",
+    needs=("queries", "judgements", "training queries"),
+    broken=lambda example: replace(example, training_queries={"t1": "How Q01a relates  to q01b, and q01c in practice"}),
+)
+def queries(inputs: DoctorInput) -> CheckResult:
+    """Test queries with the same or nearly the same text as a training query."""
+    trained = {normalised_text(query.text): query.id for query in inputs.training.values()}
+    tested = {name: query for name, query in inputs.queries.items() if name in inputs.qrels}
+    same = {name: trained[text] for name, query in tested.items() if (text := normalised_text(query.text)) and text in trained}
+    rest = {name: frozenset(words_of(query.text)) for name, query in tested.items() if name not in same}
+    near = dict(near_pairs(rest, {name: frozenset(words_of(query.text)) for name, query in inputs.training.items()}))
+    sentence = (
+        f"of {len(tested)} judged queries {len(same)} have the text of a training query, and {len(near)} have nearly "
+        f"the same words (Jaccard {float(MIN_JACCARD)} or higher)"
+    )
+    examples = [f"{mine} = {theirs}" for mine, theirs in same.items()] + [f"{mine} ~ {theirs}" for mine, theirs in near.items()]
+    return check_result(examples, len(tested), sentence)
+
+
+@doctor_check(
+    "trained-on-test-pairs",
+    "severe",
+    "judged pairs that are in the training judgements",
+    advice="split the judgements by query before training",
+    needs=("judgements", "training judgements"),
+    broken=lambda example: replace(example, training_judgements={"q01": {"d01": 2}}),
+)
+def judgements(inputs: DoctorInput) -> CheckResult:
+    """Pairs of query and document in both the training and the test judgements."""
+    pairs = [(query, doc) for query, docs in inputs.qrels.items() for doc in docs if doc in inputs.trained_on.get(query, ())]
+    total = sum(map(len, inputs.qrels.values()))
+    count = len({query for query, _ in pairs})
+    sentence = f"{len(pairs)} of {total} judged pairs, of {count} queries, are in the training judgements"
+    return check_result([f"{query} and {doc}" for query, doc in pairs], total, sentence)
+
+
+def near_pairs(mine: Mapping[str, Bag], theirs: Mapping[str, Bag]) -> Iterator[tuple[str, str]]:
+    """Each of mine with one of theirs that is nearly the same; exact, by prefix filtering on the rarest words."""
+    # Two sets of Jaccard similarity s share one of their rarest words, if each lists its |set| - ceil(s |set|) + 1 rarest.
+    counts = Counter(word for bags in (mine, theirs) for bag in bags.values() for word in bag)
+    having: dict[str, list[str]] = {}
+    for name, bag in theirs.items():
+        for word in _rarest(bag, counts):
+            having.setdefault(word, []).append(name)
+    for name, bag in mine.items():
+        others = dict.fromkeys(other for word in _rarest(bag, counts) for other in having.get(word, ()))
+        close = next((other for other in others if len(bag & theirs[other]) >= MIN_JACCARD * len(bag | theirs[other])), None)
+        if close is not None:
+            yield name, close
+
+
+def _rarest(bag: Bag, counts: Counter[str]) -> list[str]:
+    """The rarest words, as many as any nearly equal set must share one of (prefix filtering)."""
+    return sorted(bag, key=lambda word: (counts[word], word))[: len(bag) - math.ceil(MIN_JACCARD * len(bag)) + 1]

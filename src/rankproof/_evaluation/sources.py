@@ -18,23 +18,12 @@ from rankproof.errors import UsageError
 
 def prepare_judgements(qrels: str | Qrels | Mapping[Any, Any] | Any, options: EvaluateOptions) -> JudgedQueries:
     """The judgements, ready for alignment; they are a path, Qrels, a dict of dicts, or a frame."""
-    files, only = options.files, options.queries
     if isinstance(qrels, str):
         return _judge_file(qrels, options)
-    if isinstance(qrels, Mapping) and files.grade_map is not None:
-        source = qrels.source if isinstance(qrels, Qrels) else "qrels"
-        return engine.judge_qrels(Qrels(qrels, source=source, grade_map=files.grade_map), only)
-    if isinstance(qrels, Qrels):
-        return engine.judge_qrels(qrels, only)
-    if isinstance(qrels, Mapping):
-        return engine.judge_dict(qrels, "qrels", only)
-    return engine.judge_qrels(_qrels_of_frame(qrels, files), only)
-
-
-def _qrels_of_frame(frame: Any, files: FileOptions) -> Qrels:
-    from rankproof._formats.frames import qrels_from_frame
-
-    return qrels_from_frame(frame, grade_map=files.grade_map, on_conflict=files.on_conflict)
+    # An engine takes a dict as it is: no Qrels are made of it.
+    if isinstance(qrels, Mapping) and not isinstance(qrels, Qrels) and options.files.grade_map is None:
+        return engine.judge_dict(qrels, "qrels", options.queries)
+    return engine.judge_qrels(read_judgements(qrels, options), options.queries)
 
 
 def align(judged: JudgedQueries, run: str | Run | Mapping[Any, Any] | Any, name: str, options: EvaluateOptions) -> Hits:
@@ -145,7 +134,9 @@ def read_judgements(source: str | Qrels | Mapping[Any, Any] | Any, options: Eval
     if isinstance(source, Mapping):
         name = source.source if isinstance(source, Qrels) else "qrels"
         return Qrels(source, source=name, grade_map=files.grade_map)
-    return _qrels_of_frame(source, files)
+    from rankproof._formats.frames import qrels_from_frame
+
+    return qrels_from_frame(source, grade_map=files.grade_map, on_conflict=files.on_conflict)
 
 
 class EvaluationInput(NamedTuple):
@@ -198,11 +189,15 @@ def _judge_preferences(path: str, form: str, options: EvaluateOptions) -> Judged
 def _aligned(judged: JudgedQueries, run: Any, name: str, options: EvaluateOptions) -> Hits:
     if isinstance(run, str):
         return _align_files(judged, _part_files(run), name, options)
-    if isinstance(run, Run):
-        return engine.align_run(judged, run, options.read_options)
     if isinstance(run, Mapping):
         return engine.align_dict(judged, run, name, options.read_options)
-    return _align_frame(judged, run, name, options)
+    if engine.NAME == "native" and not isinstance(run, Run):
+        from rankproof._formats.frames import frame_stream
+
+        stream = frame_stream(run, name, options.read_options.order)
+        if stream is not None:
+            return engine.align_arrow(judged, *stream, name, options.read_options)
+    return engine.align_run(judged, read_source(run, name, options), options.read_options)
 
 
 def _align_files(judged: JudgedQueries, paths: Sequence[str], name: str, options: EvaluateOptions) -> Hits:
@@ -230,12 +225,3 @@ def _align_file(judged: JudgedQueries, path: str, name: str, options: EvaluateOp
         if stream is not None:
             return engine.align_arrow(judged, *stream, path, read_options)
     return engine.align_run(judged, file.run(name=name, read_options=read_options), read_options)
-
-
-def _align_frame(judged: JudgedQueries, frame: Any, name: str, options: EvaluateOptions) -> Hits:
-    from rankproof._formats.frames import frame_stream, run_from_frame
-
-    stream = frame_stream(frame, name, options.read_options.order) if engine.NAME == "native" else None
-    if stream is not None:
-        return engine.align_arrow(judged, *stream, name, options.read_options)
-    return engine.align_run(judged, run_from_frame(frame, name, read_options=options.read_options), options.read_options)

@@ -1,4 +1,4 @@
-"""Reading and writing dataclasses as JSON objects."""
+"""Reading and writing dataclasses as JSON objects, and whether a value has a type."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from rankproof._io.json_fields import plain_fields, read_fields
-from rankproof._io.strict_json import JsonObject
+from rankproof._io.strict_json import JsonObject, fits, plain_record
 from rankproof.errors import InputError
 
 
@@ -43,13 +42,13 @@ PLAIN = {
 
 
 def read(**changes: Any) -> Outer:
-    return read_fields(Outer, JsonObject({**PLAIN, **changes}, "f.json"))
+    return JsonObject({**PLAIN, **changes}, "f.json").read(Outer)
 
 
 def test_a_dataclass_is_read_as_it_was_written() -> None:
-    assert plain_fields(read()) == PLAIN
+    assert plain_record(read()) == PLAIN
     assert read(inner={"count": 3}).inner == Inner(3)
-    assert plain_fields(read(), frozenset({"kind", "numbers"}))["items"] == [{"count": 1}]
+    assert plain_record(read(), frozenset({"kind", "numbers"}))["items"] == [{"count": 1}]
 
 
 def test_whole_numbers_are_numbers_and_unknown_keys_are_ignored() -> None:
@@ -77,3 +76,33 @@ def test_whole_numbers_are_numbers_and_unknown_keys_are_ignored() -> None:
 def test_a_wrong_value_is_refused_with_its_path(changes: dict[str, Any], what: str) -> None:
     with pytest.raises(InputError, match=rf"^f\.json: {what}; "):
         read(**changes)
+
+
+def test_one_member_is_read_by_its_type() -> None:
+    values = JsonObject({"schema": 3, "sha256": {"a": "b"}, "wrong": {"a": 1}}, "f.json", line=2, damaged_fix="restore it")
+    assert values.member("schema", int) == 3
+    assert values.member("sha256", dict[str, str]) == {"a": "b"}
+    with pytest.raises(InputError, match=r"^f\.json:2: wrong\.a is not text; restore it$"):
+        values.member("wrong", dict[str, str])
+    with pytest.raises(InputError, match=r"^f\.json:2: other is missing; restore it$"):
+        values.member("other", str)
+    with pytest.raises(InputError, match=r"^f\.json: the document is not an object; "):
+        JsonObject([], "f.json")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fitting", "wrong"),
+    [
+        (str, "a", 1),
+        (float, 1, True),
+        (int, 1, 1.0),
+        (str | tuple[str, ...], ["a"], [1]),
+        (bool | tuple[str, ...], True, "a"),
+        (tuple[tuple[float, ...], ...], [[1, 2.5], []], [1]),
+        (dict[str, int], {"a": 1}, {"a": True}),
+        (float | None, None, "1"),
+    ],
+)
+def test_a_value_fits_a_type_or_not(kind: Any, fitting: Any, wrong: Any) -> None:
+    assert fits(kind, fitting)
+    assert not fits(kind, wrong)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankproof._analysis.answers.causes import AnswerRecord
-from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
+from rankproof._analysis.answers.logged_answers import AnswerJudges, LoggedAnswers
 from rankproof._analysis.inputs import AnalysisInput, input_from_results, with_answer_primary
 from rankproof._analysis.values import MeasureResults, measure_results
 from rankproof._data.answers import Answer, Answers, References, passages_of, references_from_queries
@@ -32,7 +32,7 @@ UNJUDGED_CITATIONS = "unjudged-citations"
 
 def chunk_to_judged_document(answers: Iterable[Answers], qrels: Qrels) -> dict[str, str]:
     """Chunk id (d1#c1) to its judged document."""
-    return cited_documents((one for answer in answers for one in answer.values()), _judged_docs(qrels))
+    return cited_documents((reply for answer in answers for reply in answer.values()), _judged_docs(qrels))
 
 
 def cited_documents(answers: Iterable[Answer], known: Set[str]) -> dict[str, str]:
@@ -89,22 +89,22 @@ class AnswerInput:
 
     def records(self, system: str) -> Iterator[AnswerRecord]:
         """The answer of the system to every query that has a reference answer."""
-        given = self.answers[system]
+        answers = self.answers[system]
         for query, reference in self.references.items():
             if reference.answers:
-                one = given.get(query)
-                text = one.text if one is not None and one.state == "answered" else ""
-                failed = one is not None and one.state == "failed"
+                reply = answers.get(query)
+                text = reply.text if reply is not None and reply.state == "answered" else ""
+                failed = reply is not None and reply.state == "failed"
                 yield AnswerRecord(query, text, reference.answers, found=self.found(system, query), failed=failed)
 
     def found(self, system: str, query: str) -> bool | None:
         """Whether a relevant passage was given to the answer; None if unknown."""
-        one = self.answers[system].get(query)
+        reply = self.answers[system].get(query)
         judged = self.inputs.qrels.get(query, {})
         relevant = {doc for doc, grade in judged.items() if grade >= self.inputs.rel}
         if not relevant or not _has_passages(self.answers[system]):
             return None
-        return one is not None and any(self.judged_documents.get(doc, doc) in relevant for doc in one.given or ())
+        return reply is not None and any(self.judged_documents.get(doc, doc) in relevant for doc in reply.given or ())
 
 
 def answer_input_from_results(
@@ -151,8 +151,8 @@ def answer_input_from_results(
 
 def results_measures(results: Iterable[ExperimentResult]) -> list[Measure]:
     """The measures of the answers of all results."""
-    found = [result.answers.systems[0].measures for result in results if result.answers is not None]
-    return list(dict.fromkeys(measure.measure for measures in found for measure in measures.values()))
+    by_result = [result.answers.systems[0].measures for result in results if result.answers is not None]
+    return list(dict.fromkeys(measure.measure for measures in by_result for measure in measures.values()))
 
 
 def has_failed_verdicts(results: ExperimentResult) -> bool:
@@ -183,20 +183,20 @@ def _evaluated_results(
     results: ExperimentResult, answers: Mapping[str, Answers], measures: Sequence[str] | None, how: AnswerJudges
 ) -> Result:
     document = results.judged_documents
-    given = GivenAnswers(results.name, results.texts, answers, results.qrels, results.contexts)
+    logged = LoggedAnswers(results.name, results.texts, answers, results.qrels, results.contexts)
     known = () if results.answers is None else (*results.claims, *results.answers.repeat_claims)
-    return given.evaluated(measures, how, rel=results.rel, document=lambda doc: document.get(doc, doc), known=known)
+    return logged.evaluated(measures, how, rel=results.rel, document=lambda doc: document.get(doc, doc), known=known)
 
 
 def answer_input_from_files(
-    given: GivenAnswers, measures: Sequence[str] | None, *, rel: int = 1, how: AnswerJudges | None = None
+    logged: LoggedAnswers, measures: Sequence[str] | None, *, rel: int = 1, how: AnswerJudges | None = None
 ) -> AnswerInput:
     """Answers from files; the passages that each was given are its ranking if all are known and judged."""
-    answers, qrels = given.answers, given.qrels
-    references = references_from_queries(given.queries)
+    answers, qrels = logged.answers, logged.qrels
+    references = references_from_queries(logged.queries)
     judged = qrels or Qrels.from_dict({})
     judged_documents = chunk_to_judged_document(answers.values(), judged)
-    result = given.evaluated(measures, how or AnswerJudges(), rel=rel, document=lambda doc: judged_documents.get(doc, doc))
+    result = logged.evaluated(measures, how or AnswerJudges(), rel=rel, document=lambda doc: judged_documents.get(doc, doc))
     if qrels is not None:
         noted = (
             replace(system, notes=(*system.notes, *unjudged_citations(answers[system.name], qrels, judged_documents)))
@@ -204,7 +204,7 @@ def answer_input_from_files(
         )
         result = replace(result, systems=tuple(noted))
     runs = {system: _passage_run(system, answer, judged_documents) for system, answer in answers.items() if _has_passages(answer)}
-    inputs = AnalysisInput(given.name, "", judged, runs, result, rel=rel, texts=given.queries, contexts=given.contexts)
+    inputs = AnalysisInput(logged.name, "", judged, runs, result, rel=rel, texts=logged.queries, contexts=logged.contexts)
     inputs = with_answer_primary(replace(inputs, given_answers=answers))
     return AnswerInput(inputs, _retrieval_values(inputs, references), answers, references, judged_documents)
 

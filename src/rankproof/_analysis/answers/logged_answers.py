@@ -48,7 +48,7 @@ class AnswerJudges:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class GivenAnswers:
+class LoggedAnswers:
     """The answers of each system, and the questions with their references and nuggets in the fields.
 
     `contexts` has the text of each given or cited passage by its id, where it is known.
@@ -87,12 +87,12 @@ class GivenAnswers:
             progress=how.progress,
         )
 
-    def sample(self, count: int, seed: int) -> GivenAnswers:
+    def sample(self, count: int, seed: int) -> LoggedAnswers:
         """The answers to a random sample of the questions."""
         chosen = set(Random(seed).sample(list(self.queries), min(count, len(self.queries))))
         answers = {
             name: Answers(
-                {query: one for query, one in answer.items() if query in chosen},
+                {query: reply for query, reply in answer.items() if query in chosen},
                 source=answer.source,
                 repeats={query: further for query, further in answer.repeats.items() if query in chosen},
             )
@@ -103,11 +103,12 @@ class GivenAnswers:
 
     def passages(self) -> list[str]:
         """The ids of all given and cited passages."""
-        return passages_of(one for answer in self.answers.values() for _, _, one in answer.with_repeats())
+        return passages_of(reply for answer in self.answers.values() for _, _, reply in answer.with_repeats())
 
 
-def answers_of_logs(imported: Imported) -> GivenAnswers:
+def answers_of_logs(imported: Imported) -> LoggedAnswers:
     """The answers of RAG logs, in their order; a log without answers has only its contexts."""
+    # The runs are in the order of the logs; a log without contexts is among the answers alone.
     every_log_retrieves = imported.answers.keys() <= imported.runs.keys()
     systems = imported.runs if every_log_retrieves else dict.fromkeys((*imported.answers, *imported.runs))
     answers = {name: imported.answers.get(name) or _unanswered(imported.runs[name]) for name in systems}
@@ -115,33 +116,33 @@ def answers_of_logs(imported: Imported) -> GivenAnswers:
     notes = (note for note in imported.report.notes if not is_ranking_note(note))
     dataset, names = imported.dataset, list(answers)
     name = ", ".join(names) if len(names) <= _NAMED_SYSTEMS else f"{names[0]} and {len(names) - 1} other systems"
-    return GivenAnswers(name, dataset.queries, answers, dataset.qrels or None, imported.contexts, (*dropped, *notes))
+    return LoggedAnswers(name, dataset.queries, answers, dataset.qrels or None, imported.contexts, (*dropped, *notes))
 
 
 def _unanswered(run: Run) -> Answers:
     """The contexts of a log without answers."""
-    given: dict[str, list[str]] = {query: [] for query in run.queries}
+    contexts: dict[str, list[str]] = {query: [] for query in run.queries}
     for row in sorted(run.rows(), key=lambda row: -row.score):
-        given[row.query].append(row.doc)
-    return Answers({query: Answer("", given=tuple(docs), state="missing") for query, docs in given.items()}, source=run.source)
+        contexts[row.query].append(row.doc)
+    return Answers({query: Answer("", given=tuple(docs), state="missing") for query, docs in contexts.items()}, source=run.source)
 
 
-def with_corpus(given: GivenAnswers, corpus: Corpus) -> GivenAnswers:
+def with_corpus(logged: LoggedAnswers, corpus: Corpus) -> LoggedAnswers:
     """The answers with contexts that are ids of documents; a context that is neither a text nor such an id is an error."""
-    texts, missing = dict(given.contexts), dict[str, None]()
-    retrieved = {passage for answer in given.answers.values() for one in answer.values() for passage in one.given or ()}
-    for passage in given.passages():
+    texts, missing = dict(logged.contexts), dict[str, None]()
+    retrieved = {passage for answer in logged.answers.values() for reply in answer.values() for passage in reply.given or ()}
+    for passage in logged.passages():
         doc = texts.get(passage, passage)
         if doc in corpus:
-            found = corpus[doc]
-            texts[passage] = f"{found.title}\n{found.text}" if found.title else found.text
+            document = corpus[doc]
+            texts[passage] = f"{document.title}\n{document.text}" if document.title else document.text
         elif passage in retrieved and (passage not in texts or _looks_like_id(doc)):
             missing[doc] = None
     if missing:
         count = pluralise(len(missing), "context")
         what = f"{count} with an id that the corpus does not have, such as {for_message(next(iter(missing)))}"
         raise UsageError(what, fix="specify the corpus of the contexts (--corpus), or log their texts")
-    return replace(given, contexts=texts, notes=tuple(note for note in given.notes if note != IDS_ALONE))
+    return replace(logged, contexts=texts, notes=tuple(note for note in logged.notes if note != IDS_ALONE))
 
 
 def _looks_like_id(text: str) -> bool:
@@ -149,39 +150,39 @@ def _looks_like_id(text: str) -> bool:
     return text.isascii() and len(text.split()) == 1
 
 
-def with_nuggets(given: GivenAnswers, nuggets: Mapping[str, Sequence[Nugget]]) -> GivenAnswers:
+def with_nuggets(logged: LoggedAnswers, nuggets: Mapping[str, Sequence[Nugget]]) -> LoggedAnswers:
     """The answers with these nuggets in place of those of the log; nuggets of an unknown question are an error."""
-    if unknown := [query for query in nuggets if query not in given.queries]:
+    if unknown := [query for query in nuggets if query not in logged.queries]:
         what = f"nuggets of {pluralise(len(unknown), 'unknown question')}, such as {for_message(unknown[0])}"
         raise UsageError(what, fix="use the ids of the questions, as in queries.jsonl of `rankproof import`")
     queries = (
         replace(query, fields={**query.fields, NUGGETS_FIELD: [_plain(nugget) for nugget in nuggets[key]]})
         if key in nuggets
         else query
-        for key, query in given.queries.items()
+        for key, query in logged.queries.items()
     )
-    return replace(given, queries=Queries(queries, source=given.queries.source))
+    return replace(logged, queries=Queries(queries, source=logged.queries.source))
 
 
 def _plain(nugget: Nugget) -> dict[str, str]:
     return {"text": nugget.text, "importance": nugget.importance}
 
 
-def usual_log_measures(given: GivenAnswers, judge: str) -> list[str]:
+def usual_log_measures(logged: LoggedAnswers, judge: str) -> list[str]:
     """The measures that the fields of the logs allow; the first one decides."""
-    references = references_from_queries(given.queries)
-    every = [one for answer in given.answers.values() for one in answer.values()]
-    answered = any(one.state != "missing" for one in every)
-    with_contexts = any(one.given is not None and all(doc in given.contexts for doc in one.given) for one in every)
+    references = references_from_queries(logged.queries)
+    every = [reply for answer in logged.answers.values() for reply in answer.values()]
+    answered = any(reply.state != "missing" for reply in every)
+    with_contexts = any(reply.given is not None and all(doc in logged.contexts for doc in reply.given) for reply in every)
     with_references = any(reference.answers for reference in references.values())
     names = [
         *(("ClaimF1", "ClaimP", "ClaimR") if answered and with_references else ()),
         *(("Faithfulness",) if answered and with_contexts else ()),
         *(("ContextR", "ContextP") if with_contexts and with_references else ()),
         *(("ContextRelevance",) if with_contexts and not with_references else ()),
-        *(("NuggetR",) if answered and nuggets_from_queries(given.queries) else ()),
+        *(("NuggetR",) if answered and nuggets_from_queries(logged.queries) else ()),
     ]
-    abstains = any(one.state == "abstained" or is_abstention(one.text) for one in every if one.state != "missing")
+    abstains = any(reply.state == "abstained" or is_abstention(reply.text) for reply in every if reply.state != "missing")
     unanswerable = any(not reference.answers for reference in references.values())
     states = [
         *(("AnswerRate",) if answered else ()),
@@ -190,7 +191,7 @@ def usual_log_measures(given: GivenAnswers, judge: str) -> list[str]:
     ]
     if not names:
         raise UsageError(
-            f"{for_message(given.name) or 'the log'} has neither contexts nor reference answers",
+            f"{for_message(logged.name) or 'the log'} has neither contexts nor reference answers",
             fix="add them to the log, or specify the queries first: rankproof answers queries.jsonl answers.jsonl",
         )
     return [*(f"{name}(judge='{judge}')" for name in names), *states]

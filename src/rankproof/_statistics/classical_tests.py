@@ -1,4 +1,4 @@
-"""Tests by ranks and signs: Wilcoxon's signed-rank test, the sign test, and Friedman's test with Nemenyi's for each pair."""
+"""Classical tests: Wilcoxon's signed-rank test, the sign test, Friedman's test with Nemenyi's for each pair, and Tukey's test."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray, repeat_each
-from rankproof._statistics.distributions import binomial_two_sided, chi_square_above, normal_below
-from rankproof._statistics.studentized_range import studentized_range_above
+from rankproof._statistics.distributions import (
+    binomial_two_sided,
+    chi_square_above,
+    normal_below,
+    studentized_range_above,
+    studentized_range_quantile,
+)
 
 MAX_EXACT_RANKS = 200
 """With more differences than this, Wilcoxon's p is from the normal distribution."""
@@ -95,13 +100,13 @@ def friedman_test(values: FloatArray) -> Friedman:
     return Friedman(square, systems - 1, chi_square_above(square, systems - 1), means, math.sqrt(spread / (systems - 1)) / n)
 
 
-def nemenyi_p(found: Friedman, one: int, other: int) -> float:
+def nemenyi_p(friedman: Friedman, first: int, second: int) -> float:
     """p of two systems by Nemenyi's test (1963), corrected for all pairs: the studentized range of the mean ranks.
 
     The standard error is that of the observed ranks; without ties it is sqrt(k (k + 1) / (12 n)) for k systems, as in the paper.
     """
-    apart = abs(float(found.mean_ranks[one] - found.mean_ranks[other]))
-    return studentized_range_above(apart / found.error, len(found.mean_ranks), math.inf) if apart else 1.0
+    apart = abs(float(friedman.mean_ranks[first] - friedman.mean_ranks[second]))
+    return studentized_range_above(apart / friedman.error, len(friedman.mean_ranks), math.inf) if apart else 1.0
 
 
 def ranks_within_rows(values: FloatArray) -> FloatArray:
@@ -112,3 +117,49 @@ def ranks_within_rows(values: FloatArray) -> FloatArray:
         above = values[:, at : at + 1] - values
         ranks[:, at] = (above > slack).sum(axis=1) + ((np.abs(above) <= slack).sum(axis=1) + 1) / 2
     return ranks
+
+
+_NO_VARIANCE = 1e-24
+
+
+class Tukey(NamedTuple):
+    """Tukey's honestly significant difference: all pairs of systems by one variance of the residuals.
+
+    `means` are those of the systems, `freedom` the degrees of freedom of the variance, and `n` the number of queries.
+    """
+
+    means: FloatArray
+    variance: float
+    freedom: int
+    n: int
+
+    @property
+    def error(self) -> float:
+        """The standard error of a mean."""
+        return math.sqrt(self.variance / self.n)
+
+    def p(self, first: int, second: int) -> float:
+        """Two-sided p of two systems, corrected for all pairs."""
+        distance = abs(float(self.means[first] - self.means[second]))
+        return studentized_range_above(distance / self.error, len(self.means), self.freedom)
+
+    def margin(self, level: float) -> float:
+        """Half the width of the simultaneous intervals of all differences."""
+        return studentized_range_quantile(level, len(self.means), self.freedom) * self.error
+
+
+def tukey_hsd(values: FloatArray, *, by_query: bool = True) -> Tukey | None:
+    """The test of a row for each query and a column for each system; None if there is no residual variance.
+
+    `by_query` removes the mean of each query before the variance is computed: two-way analysis of variance without replication,
+    as in a paired test. Without it the systems are taken for independent samples: one-way, as scipy's `tukey_hsd` computes it.
+    """
+    n, systems = values.shape
+    means = np.array([math.fsum(column.tolist()) / n for column in values.T])
+    residuals = values - means
+    if by_query:
+        residuals = residuals - residuals.mean(axis=1, keepdims=True)
+    freedom = (n - 1) * (systems - 1) if by_query else systems * (n - 1)
+    variance = math.fsum(np.square(residuals).ravel().tolist()) / freedom
+    scale = float(np.abs(values).max(initial=0.0)) ** 2
+    return Tukey(means, variance, freedom, n) if variance > _NO_VARIANCE * scale else None

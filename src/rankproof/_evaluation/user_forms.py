@@ -65,9 +65,9 @@ class Coercion:
     def runs(self, run: RunLike, judged: Callable[[], Collection[str]]) -> dict[str, Any]:
         """Each run by name, as a path, Run, dict of dicts, or frame; `judged` are the judged queries."""
         if isinstance(run, Mapping) and _names_runs(run, judged):
-            return {str(name): self.run(one, str(name)) for name, one in run.items()}
+            return {str(name): self.run(own_run, str(name)) for name, own_run in run.items()}
         if isinstance(run, Sequence) and not isinstance(run, str | bytes) and _rows_of(run) is None:
-            return {name: self.run(one, name) for name, one in name_runs_uniquely(run, []).items()}
+            return {name: self.run(own_run, name) for name, own_run in name_runs_uniquely(run, []).items()}
         name = _name(run)
         return {name: self.run(run, name)}
 
@@ -100,9 +100,9 @@ class Coercion:
         """Refuses a name of a column that no table has."""
         for argument, name in self._columns.given().items():
             if name not in self._found:
-                found = f"found {names_for_message(list(self._found))}" if self._found else "there is no table"
+                present = f"found {names_for_message(list(self._found))}" if self._found else "there is no table"
                 raise UsageError(
-                    f"no column is called {for_message(name)} ({argument}=); {found}", fix="use the name of an existing column"
+                    f"no column is called {for_message(name)} ({argument}=); {present}", fix="use the name of an existing column"
                 )
 
     def _frame(self, frame: Any, kind: Kind, source: str) -> Any:
@@ -161,8 +161,8 @@ def _check_roles(names: Sequence[str], usual: Sequence[str], kind: Kind, source:
     """Refuses a table without a column of a role, and names the argument that says which column it is."""
     has_value = any(column_of_role(role, usual) is not None for role in ("score", "grade", "rank"))
     value = "score" if kind == "run" else "grade"
-    found = {"query": column_of_role("query", usual), "doc": column_of_role("document", usual), value: has_value or None}
-    for argument, place in found.items():
+    columns = {"query": column_of_role("query", usual), "doc": column_of_role("document", usual), value: has_value or None}
+    for argument, place in columns.items():
         if place is None:
             what = f"no {argument} column; found {names_for_message(names)}"
             raise InputError(what, fix=f"name the column with {argument}=", source=source)
@@ -185,9 +185,9 @@ def _names_runs(mapping: Mapping[Any, Any], judged: Callable[[], Collection[str]
     Where every value is empty, the mapping is a run if one of its keys is a judged query.
     """
     for value in mapping.values():
-        found = _is_run(value)
-        if found is not None:
-            return found
+        is_run = _is_run(value)
+        if is_run is not None:
+            return is_run
     return not mapping or not any(str(key) in judged() for key in mapping)
 
 

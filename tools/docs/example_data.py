@@ -1,0 +1,182 @@
+"""Files and servers that the examples of pages need: logs, judgements of people, a database with documents."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import rankproof as rp
+from rankproof.models import WordLlama
+
+_QUERIES_A_PERSON_GRADED = (120, 180)
+"""Relevant pairs and others."""
+_ATTRACTIVE = {0: 0.05, 1: 0.15, 2: 0.35, 3: 0.6}
+"""The chance of a click on a document that a user looks at, by its grade."""
+
+
+def _write_lines(path: str, rows: Iterable[object]) -> None:
+    Path(path).write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def sample_rankings(*names: str) -> dict[str, dict[str, list[str]]]:
+    """The documents of each query of the sample's run files, best first."""
+    rankings: dict[str, dict[str, list[str]]] = {name: {} for name in names}
+    for name in names:
+        for row in sorted(rp.read_run(f"sample:{name}").rows(), key=lambda row: -row.score):
+            rankings[name].setdefault(row.query, []).append(row.doc)
+    return rankings
+
+
+def write_sample_files() -> None:
+    """The judgements and two runs of the sample as files."""
+    rp.write_qrels(rp.read_qrels("sample"), "qrels.txt")
+    rp.write_run(rp.read_run("sample:bm25"), "bm25.run")
+    rp.write_run(rp.read_run("sample:static"), "dense.run")
+
+
+def write_two_raters() -> None:
+    """The grades of two people on 300 pairs of the sample, who err in 10% and 20% of them by one grade."""
+    draw, qrels = random.Random(1), rp.read_qrels("sample")
+    pairs = [(query, doc, grade) for query, docs in qrels.items() for doc, grade in docs.items()]
+    relevant, others = ([pair for pair in pairs if bool(pair[2]) is is_relevant] for is_relevant in (True, False))
+    numbers = _QUERIES_A_PERSON_GRADED
+    chosen = draw.sample(relevant, numbers[0]) + draw.sample(others, numbers[1])
+    for name, share in (("ann", 0.1), ("bob", 0.2)):
+        grades: dict[str, dict[str, int]] = {}
+        for query, doc, grade in chosen:
+            other = min(3, max(0, grade + draw.choice((-1, 1))))
+            grades.setdefault(query, {})[doc] = other if draw.random() < share else grade
+        rp.write_qrels(rp.Qrels(grades), f"{name}.qrels")
+
+
+def write_rag_logs() -> None:
+    """The logs of two systems that answer the sample's questions with a sentence of their first passage."""
+    sample = rp.read_dataset("sample")
+    texts = {doc: f"{record.title}. {record.text}" for doc, record in sample.corpus.items()}
+    for name, rankings in sample_rankings("bm25", "hybrid").items():
+        rows = []
+        for query, docs in rankings.items():
+            answers: Any = sample.queries[query].fields.get("answers", [])
+            row = {
+                "user_input": sample.queries[query].text,
+                "retrieved_contexts": [texts[doc] for doc in docs[:5]],
+                "reference_contexts": [texts[doc] for doc, grade in sample.qrels[query].items() if grade > 0],
+                "response": sample.corpus[docs[0]].text.partition(".")[0] + ".",
+                "reference": answers[0] if answers else None,
+            }
+            rows.append(row)
+        _write_lines(f"{name}.jsonl", rows)
+
+
+def write_repeated_answers() -> None:
+    """The logs of two systems that answered 40 questions three times each."""
+    random.seed(4)
+    for name, gain in (("old", 0.0), ("new", 0.15)):
+        rows = []
+        for question in range(40):
+            hard = random.Random(question).choice([0.1, 0.9])
+            other = random.Random(f"{name} {question}").uniform(-0.35, 0.35)
+            for _ in range(3):
+                right = random.random() < min(max(hard + gain + other, 0.02), 0.98)
+                rows.append({"question": f"What is {question}?", "answer": "yes" if right else "no", "reference": "yes"})
+        _write_lines(f"{name}.jsonl", rows)
+
+
+def write_answered_question() -> None:
+    """A log of two questions: a partly supported answer, and an abstention."""
+    bridge = "The bridge was opened in 1932."
+    first = {
+        "id": "q1",
+        "question": "When was the bridge opened?",
+        "answer": "It was opened in 1932. It is painted grey.",
+        "contexts": [f"{bridge} It is 134 m high.", "The tunnel beside it is from 1992."],
+        "answers": ["In 1932."],
+    }
+    second = {"id": "q2", "question": "Who designed the bridge?", "answer": "NO ANSWER", "contexts": [bridge]}
+    _write_lines("rag.jsonl", [first, second | {"answers": ["John Bradfield."]}])
+
+
+def write_click_logs(rankings: Mapping[str, Mapping[str, list[str]]]) -> None:
+    """UBI logs of sixty users of each query: of an A/B test of two systems, and of the first system alone."""
+    first, second = rankings.values()
+    _write_click_log("", lambda query, user: (first, second)[user % 2].get(query, []))
+    _write_click_log("old-", lambda query, user: first.get(query, []))
+
+
+def _write_click_log(prefix: str, shown: Callable[[str, int], list[str]]) -> None:
+    """The log of users who look at rank r with probability 1/r and click by the grade."""
+    sample, chance = rp.read_dataset("sample"), random.Random(7)
+    queries, events = [], []
+    for query in sample.qrels:
+        for user in range(60):
+            docs, key = shown(query, user)[:10], f"{query}-{user}"
+            asked = {"query_id": key, "user_query": sample.queries[query].text, "client_id": f"c{user}"}
+            queries.append(asked | {"query_response_hit_ids": docs})
+            for rank, doc in enumerate(docs, start=1):
+                if chance.random() < _ATTRACTIVE[sample.qrels[query].get(doc, 0)] / rank:
+                    place = {"object": {"object_id": doc}, "position": {"ordinal": rank}}
+                    click = {"action_name": "click", "query_id": key, "client_id": f"c{user}", "event_attributes": place}
+                    events.append(click)
+    _write_lines(f"{prefix}queries.ndjson", queries)
+    _write_lines(f"{prefix}events.ndjson", events)
+
+
+def _sample_vectors() -> tuple[list[str], list[str], list[list[float]]]:
+    """Ids, texts and static vectors of the sample's documents."""
+    corpus = rp.read_dataset("sample").corpus
+    texts = [f"{record.title} {record.text}" for record in corpus.values()]
+    return list(corpus), texts, WordLlama().load().encode(texts).tolist()
+
+
+def chroma_server() -> subprocess.Popen[bytes]:
+    """A server with the sample's vectors; CHROMA_URL and CHROMA_COLLECTION name it."""
+    import httpx
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = str(Path(sys.executable).with_name("chroma"))
+    command = [program, "run", "--path", tempfile.mkdtemp(), "--host", "127.0.0.1", "--port", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.environ["CHROMA_URL"] = f"http://127.0.0.1:{port}"
+    collections = "/api/v2/tenants/default_tenant/databases/default_database/collections"
+    with httpx.Client(base_url=os.environ["CHROMA_URL"], trust_env=False) as client:
+        for _ in range(600):
+            try:
+                client.get("/api/v2/heartbeat").raise_for_status()
+                break
+            except httpx.HTTPError:
+                time.sleep(0.1)
+        made = client.post(collections, json={"name": "docs", "configuration": {"hnsw": {"space": "cosine"}}})
+        os.environ["CHROMA_COLLECTION"] = made.json()["id"]
+        docs, _, vectors = _sample_vectors()
+        rows = {"ids": docs, "embeddings": vectors}
+        client.post(f"{collections}/{os.environ['CHROMA_COLLECTION']}/add", json=rows).raise_for_status()
+    return server
+
+
+def postgres_server() -> Any:
+    """An embedded server with the sample's texts and vectors in the table product; DATABASE_URL names it."""
+    import psycopg
+
+    from rankproof.stores._postgres import EmbeddedPostgres
+
+    server = EmbeddedPostgres(tempfile.mkdtemp())
+    os.environ["DATABASE_URL"] = server.dsn()
+    with psycopg.connect(server.dsn(), autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE EXTENSION vector")
+        cursor.execute("CREATE TABLE product (id text PRIMARY KEY, ts tsvector, v vector(256))")
+        rows = [(doc, text, str(vector)) for doc, text, vector in zip(*_sample_vectors(), strict=True)]
+        cursor.executemany("INSERT INTO product VALUES (%s, to_tsvector('english', %s), %s)", rows)
+        cursor.execute("CREATE INDEX ON product USING gin (ts)")
+        cursor.execute("CREATE INDEX ON product USING hnsw (v vector_cosine_ops)")
+    return server
