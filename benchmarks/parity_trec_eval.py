@@ -20,8 +20,9 @@ from typing import Any
 
 from benchmarks.peer_values import PEER_VALUES, json_lines
 from rankproof._cli.main import main as rankproof_main
+from rankproof._data.ordering import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.options import EvaluateOptions, FileOptions, make_read_options
+from rankproof._evaluation.options import EvaluateOptions, FileOptions
 from rankproof._evaluation.result import SystemResult
 from rankproof.measures._parse import parse_measure
 from rankproof.measures._trec_names import trec_label
@@ -126,7 +127,7 @@ def _after(args: Sequence[str], option: str) -> list[str]:
 def _our_values(call: Call) -> dict[tuple[str, str], float | str]:
     rel = int((_after(call.args, "-l") or ["1"])[-1])
     depth = [int(value) for value in _after(call.args, "-M")]
-    read = make_read_options(depth=depth[-1] if depth else None, judged_only="-J" in call.args)
+    read = ReadOptions(depth=depth[-1] if depth else None, judged_only="-J" in call.args)
     files = FileOptions(qrels_format=(_after(call.args, "-R") or ["trec"])[-1])
     with tempfile.TemporaryDirectory() as folder:
         qrels, run = _written(call, Path(folder))

@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, lru_cache, reduce
 from importlib import import_module
+from inspect import Parameter, signature
 from operator import or_
 from types import NoneType, UnionType
 from typing import (
@@ -28,6 +29,7 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
+    is_typeddict,
 )
 
 from rankproof._extras import extra
@@ -60,10 +62,14 @@ class Component:
 
 
 class Option(NamedTuple):
-    """Describes a dataclass field that is a setting: `k1: Annotated[float, Option("term-frequency saturation", least=0)] = 1.5`.
+    """Says once what a setting or argument does: `k1: Annotated[float, Option("term-frequency saturation", least=0)] = 1.5`.
 
-    `key` is the setting's name in files where it differs from the field's, `typed` the type that a file holds where it differs
-    from the field's, `least` and `most` are the bounds of a number.
+    The default is that of the dataclass field or parameter; a key of a TypedDict, which can have none, names its `default`.
+    `unset` says what None stands for. `least` and `most` are bounds that are allowed, `above` and `below` bounds that are not.
+    `key` is the name in files if it differs from the field, `typed` the type that a file holds if it differs. On the command
+    line, `flag` is the name if it differs, `letter` its short form, `metavar` stands for the value, `file` says what a file
+    contains that is passed instead of the value, and a `repeated` flag takes one value at a time. Help pages show a `rare` flag
+    only with --help-all.
     """
 
     description: str
@@ -72,6 +78,16 @@ class Option(NamedTuple):
     most: float | None = None
     role: Role = ""
     typed: Any = None
+    above: float | None = None
+    below: float | None = None
+    default: Any = None
+    unset: str = ""
+    flag: str = ""
+    letter: str = ""
+    metavar: str = ""
+    file: str = ""
+    repeated: bool = False
+    rare: bool = False
 
 
 class Setting(NamedTuple):
@@ -107,7 +123,29 @@ def _settings(part: Any) -> tuple[Setting, ...]:
     hints = _hints(part)
     # Fields that are keyword-only, such as those of a base class, follow the others, as they do in a call.
     ordered = sorted((field for field in fields(part) if field.init), key=lambda field: bool(field.kw_only))
-    return tuple(_setting(one, hints.get(one.name, Any)) for one in ordered)
+    return tuple(_field_setting(field, hints.get(field.name, Any)) for field in ordered)
+
+
+def arguments_of(function: Any) -> Mapping[str, Setting]:
+    """The parameters of a function by name, with the keys of its TypedDict `**options`; or the keys of a TypedDict."""
+    return _arguments(function)
+
+
+@cache
+def _arguments(function: Any) -> dict[str, Setting]:
+    hints = get_type_hints(function, include_extras=True)
+    if is_typeddict(function):
+        keys = {name: setting_of(name, hint, None) for name, hint in hints.items()}
+        return {name: setting._replace(default=setting.option.default) for name, setting in keys.items()}
+    arguments: dict[str, Setting] = {}
+    for parameter in signature(function).parameters.values():
+        hint = hints.get(parameter.name, Any)
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            arguments |= _arguments(get_args(hint)[0])
+        else:
+            default = MISSING if parameter.default is Parameter.empty else parameter.default
+            arguments[parameter.name] = setting_of(parameter.name, hint, default)
+    return arguments
 
 
 class Registry(Mapping[str, Any], Generic[T]):
@@ -206,15 +244,19 @@ def lazy_names(
     return sorted(modules), LazyAttributes(package, modules), lambda: sorted(modules)
 
 
-def _setting(part: Field[Any], hint: Any) -> Setting:
+def _field_setting(part: Field[Any], hint: Any) -> Setting:
+    return setting_of(part.name, hint, part.default if part.default_factory is MISSING else part.default_factory())
+
+
+def setting_of(name: str, hint: Any, default: Any) -> Setting:
+    """The setting of that name, with the type and Option of an annotation."""
     options = [one for one in get_args(hint)[1:] if isinstance(one, Option)] if get_origin(hint) is Annotated else []
     option = options[-1] if options else Option("")
     plain = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     kinds = get_args(plain) if get_origin(plain) in (Union, UnionType) else (plain,)
     some = tuple(kind for kind in kinds if kind is not NoneType)
-    default = part.default if part.default_factory is MISSING else part.default_factory()
     known = plain if len(some) == len(kinds) else reduce(or_, some)
-    return Setting(option.key or part.name, part.name, known, len(some) < len(kinds), default, option)
+    return Setting(option.key or name, name, known, len(some) < len(kinds), default, option)
 
 
 def _hints(part: type[Any]) -> dict[str, Any]:

@@ -160,7 +160,7 @@ def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFi
             "no query has a field colour; choose from: category",
         ),
         (["gate", "{folder}", "--baseline", "{baseline}", "--margin", "2"], "margin is 2; pass a difference below 1"),
-        (["gate", "{folder}", "--baseline", "{baseline}", "--unsure", "stop"], "argument --unsure: invalid choice: 'stop'"),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--unsure", "stop"], "--unsure is stop; choose one of warn, fail"),
         (
             ["gate", "{folder}", "--baseline", "{baseline}", "--max-drop", "RR"],
             "RR is not an allowed drop; write it like nDCG@10=0.02",

@@ -575,7 +575,7 @@ def test_the_values_of_evaluate_answers_are_saved_as_a_baseline(tmp_path: Path) 
     log = written(tmp_path / "a.jsonl", [good(at) for at in range(1, 9)])
     values = rp.evaluate_answers(log, measures=["Faithfulness", "ClaimF1"])
     named, saved = "Faithfulness(judge='overlap'), ClaimF1(judge='overlap')", tmp_path / "b.json"
-    assert rp.gate(values, save=saved).notes[-2].endswith(f"saved a with {named}")
+    assert rp.gate(values, save=saved).notes[-2].endswith(f"saved a with {named} on 8 queries")
     checked = rp.gate(values, baseline=saved)
     assert checked.outcome == "unsure"
     assert [check.measure for check in checked.checks if check.change and not check.change.exploratory] == [named.split(", ")[0]]

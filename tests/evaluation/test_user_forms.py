@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from ir_measures import Qrel, ScoredDoc
 
 import rankproof as rp
+from rankproof._registry import arguments_of
 
 GRADES = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}
 SCORES = {"q1": {"d1": 0.9, "d2": 0.5}, "q2": {"d4": 0.9, "d3": 0.2}}
@@ -192,10 +192,11 @@ def test_a_measure_function_of_ranx_is_its_name() -> None:
     assert [str(rp.parse_measure(one)) for one in (metrics.reciprocal_rank, metrics.average_precision)] == ["RR", "AP"]
 
 
-def test_every_function_takes_the_arguments_of_evaluate() -> None:
-    own = inspect.signature(rp.evaluate).parameters.values()
-    named = {one.name for one in own if one.kind is inspect.Parameter.KEYWORD_ONLY}
-    assert named == set(get_type_hints(rp.types.EvaluateArguments))
+def test_the_functions_that_take_judgements_and_runs_take_the_arguments_of_evaluate() -> None:
+    named = set(get_type_hints(rp.types.EvaluateArguments))
+    assert len(named) == 21
+    functions = (rp.evaluate, rp.compare, rp.gate, rp.segments, rp.diagnose, rp.audit, rp.doctor, rp.report, rp.export, rp.plot)
+    assert [function.__name__ for function in functions if not named <= set(arguments_of(function))] == []
 
 
 def test_an_unknown_argument_is_an_error_of_python() -> None:

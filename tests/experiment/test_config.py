@@ -15,6 +15,7 @@ from tools.docs.setting_tables import settings_rows
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
+from rankproof._data.validation import described
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.config_settings import EVERY, TOP, takes
 from rankproof._experiment.config_write import experiment_toml, starter_toml
@@ -494,7 +495,7 @@ def test_the_page_of_experiments_lists_every_key(name: str) -> None:
 
 def test_the_page_of_experiments_lists_every_key_above_the_systems() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert all(f"| `{key}` | {takes(one)[0]} | {one.option.description} |" in page for key, one in {**TOP, **EVERY}.items())
+    assert all(f"| `{key}` | {takes(setting)[0]} | {described(setting)} |" in page for key, setting in {**TOP, **EVERY}.items())
 
 
 def test_the_examples_of_the_page_are_experiments(tmp_path: Path) -> None:

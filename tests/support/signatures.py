@@ -6,6 +6,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -29,7 +30,10 @@ def _annotations(thing: Any, *, methods: bool) -> Iterator[tuple[Any, str]]:
         for name, annotation in inspect.get_annotations(kind).items():
             if not name.startswith("_"):
                 yield annotation, kind.__module__
+        # The constructor of a dataclass has the types of its fields, written for the modules of its base classes too.
         for function in _public_methods(kind) if methods else ():
+            if function.__name__ == "__init__" and is_dataclass(kind):
+                continue
             yield from ((annotation, function.__module__) for annotation in inspect.get_annotations(function).values())
 
 

@@ -52,7 +52,7 @@ def test_the_values_of_a_trial_are_those_of_the_fused_run(
     qrels: dict[str, Any], tables: list[dict[str, Any]], measure: str, how: dict[str, Any]
 ) -> None:
     judged, runs = Qrels.from_dict(qrels), [Run.from_dict(table) for table in tables]
-    trials = objective(judged, runs, measure, make_evaluate_options(**how))
+    trials = objective(judged, runs, measure, make_evaluate_options(how))
     for settings in starts(len(runs)):
         fused = fuse(runs, **dict(settings))  # type: ignore[arg-type]
         if not set(fused.queries) & set(qrels):

@@ -8,6 +8,7 @@ from statistics import mean
 
 import rankproof as rp
 from rankproof._analysis import query_groups
+from rankproof._analysis.bands import Bands
 from rankproof._analysis.diagnose.diagnose import RULES
 from rankproof._cli.options import known_profiles
 from rankproof._statistics.agreement import RatedItem, kappa
@@ -62,7 +63,7 @@ def sample_counts() -> str:
         "relevant documents per query": f"{min(useful)} to {max(useful)}, {mean(useful):.1f} on average; "
         f"{all_exact} at least one of grade 3",
     }
-    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+    return "| what | count |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
 
 
 def _counted(values: Iterable[object], names: Sequence[str] = ()) -> str:
@@ -91,12 +92,13 @@ def bands_table(*profiles: str) -> str:
     """The bands of profiles by rating, one row for measures with the same bands."""
     rows = ["| profile | measure | failing | weak | good |", "| :--- | :--- | :--- | :--- | :--- |"]
     for profile in profiles:
-        measures_of: dict[object, list[str]] = {}
+        measures_of: dict[Bands, list[str]] = {}
         for measure, bands in known_profiles()[profile].measures.items():
             measures_of.setdefault(bands, []).append(f"`{measure}`")
         for bands, measures in measures_of.items():
             by_rating: dict[str, list[str]] = {"failing": [], "weak": [], "good": []}
             for band in bands:
+                assert band.rating is not None, "the built-in bands of these profiles are rated"
                 by_rating[band.rating].append(f"{band.name} {'above' if band.strict else 'from'} {band.bound:.2f}")
             rows.append(f"| {profile} | {', '.join(measures)} | {' | '.join(map(', '.join, by_rating.values()))} |")
     return "\n".join(rows)
@@ -134,4 +136,4 @@ def complexity_agreement() -> dict[str, float]:
 
 
 def _counted_class(text: str) -> str:
-    return query_groups.complexity_of(text).split()[0]
+    return (query_groups.complexity_of(text) or "none").split()[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from rankproof._data.validation import described
 from rankproof._experiment.config_settings import EVERY, TOP, part_kind, takes
 from rankproof._io.toml_file import toml_value
 from rankproof._registry import Registry, Setting, settings_of
@@ -84,7 +85,7 @@ def every_table() -> str:
 
 
 def _keys(settings: Iterable[Setting]) -> str:
-    rows = (_row((f"`{setting.key}`", takes(setting)[0], setting.option.description)) for setting in settings)
+    rows = (_row((f"`{setting.key}`", takes(setting)[0], described(setting))) for setting in settings)
     return _table(("key", "takes", "meaning"), rows)
 
 

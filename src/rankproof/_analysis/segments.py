@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, get_args
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -25,11 +25,12 @@ from rankproof._analysis.values import measure_results
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_p, format_value, pluralise
-from rankproof._data.validation import checked_choice
 from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.correction import (
+    CORRECTION,
     CORRECTION_NAMES,
     CORRECTIONS,
+    SAMPLES,
     Correction,
     SamplingOptions,
     level_of,
@@ -40,17 +41,15 @@ from rankproof._statistics.permutation import label_p, smallest_label_p, why_not
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 
+PERMUTATIONS = SAMPLES._replace(description="number of random permutations of the segments")
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentOptions(SamplingOptions):
-    """Options of the test: `samples` label permutations."""
+    """The statistics of the tests of segments."""
 
-    samples: int = 10_000
-    correction: Correction = "holm"
-
-    def __post_init__(self) -> None:
-        SamplingOptions.__post_init__(self)
-        checked_choice("correction", self.correction, get_args(Correction))
+    samples: Annotated[int, PERMUTATIONS] = 10_000
+    correction: Annotated[Correction, CORRECTION] = "holm"
 
 
 @dataclass(frozen=True, slots=True)

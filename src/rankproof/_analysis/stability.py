@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -22,9 +22,11 @@ from rankproof._data.ordering import ranked_run
 from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import in_a_sentence, pluralise
-from rankproof._data.validation import checked_integer, checked_number
+from rankproof._data.validation import SEED, check_options, checked_integer
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.result import Result, runs_of_systems
+from rankproof._registry import Option
+from rankproof._statistics.correction import ALPHA
 from rankproof._statistics.deterministic import products, random_words, stream_key, to_exact_sum
 from rankproof._statistics.distributions import student_quantile
 from rankproof.errors import UsageError, for_message
@@ -37,24 +39,27 @@ _CELLS = 1 << 21
 _ROUNDING = 1e-12
 
 
+SPLITS = Option("number of random halves of the queries", least=1, most=1_000_000)
+ROUNDS = Option("how often grades are changed at random", least=1, most=100_000)
+FLIP = Option("the share of the grades that a round changes", least=0, most=1, metavar="F")
+POOLS = Option("depths: only documents in the top of any run keep their judgement", metavar="N,N…")
+
+
 @dataclass(frozen=True, slots=True)
 class StabilityOptions:
-    """Options of the checks: `splits` halves of the queries, `rounds` with a share `flip` of the grades changed, pool depths."""
+    """Options of the checks."""
 
-    splits: int = 1_000
-    flip: float = 0.1
-    rounds: int = 50
-    pools: tuple[int, ...] = (10, 20, 50)
-    alpha: float = 0.05
-    seed: int = 0
+    splits: Annotated[int, SPLITS] = 1_000
+    flip: Annotated[float, FLIP] = 0.1
+    rounds: Annotated[int, ROUNDS] = 50
+    pools: Annotated[tuple[int, ...], POOLS] = (10, 20, 50)
+    alpha: Annotated[float, ALPHA] = 0.05
+    seed: Annotated[int, SEED] = 0
 
     def __post_init__(self) -> None:
-        checked_integer("splits", self.splits, 1, 1_000_000)
-        checked_integer("rounds", self.rounds, 1, 100_000)
-        checked_number("flip", self.flip, 0, 1)
+        check_options(self)
         for depth in self.pools:
             checked_integer("pools", depth)
-        CompareOptions(alpha=self.alpha, seed=self.seed)
 
 
 @dataclass(frozen=True, slots=True)

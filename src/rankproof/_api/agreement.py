@@ -6,38 +6,51 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, Unpack
+from typing import Annotated, Any, Unpack
 
 from rankproof._analysis.correlate import SystemOrder, correlate_orders, correlate_rankings, ordering_measures, system_order
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput
-from rankproof._analysis.stability import on_common_queries
-from rankproof._api.inputs import DataLike, analysis_input, holds_results, results_of, with_value_notes
+from rankproof._analysis.stability import FLIP, POOLS, ROUNDS, SPLITS, on_common_queries
+from rankproof._api.inputs import (
+    DataLike,
+    RunsLike,
+    analysis_input,
+    holds_results,
+    results_of,
+    with_value_notes,
+)
 from rankproof._api.values import Correlation, Stability
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.table import Table
+from rankproof._data.validation import SEED, public
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
 from rankproof._evaluation.sources import RunSources, read_judgements
-from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
-from rankproof._results.experiment_result import LabelsBy
+from rankproof._evaluation.user_forms import Coercion, QrelsLike
+from rankproof._registry import Option
+from rankproof._results.experiment_result import COSTS, LABELS_BY, MARGIN, PRIMARY, LabelsBy
+from rankproof._statistics.correction import ALPHA
 from rankproof._statistics.rank_correlation import PERSISTENCE
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
 
 
+@public
 def correlate(
-    data: Any,
-    runs: RunLike | None = None,
-    measures: MeasuresLike = None,
+    data: Annotated[Any, Option("runs as {name: run}, results, or judgements with runs")],
+    runs: RunsLike = None,
+    measures: Annotated[MeasuresLike, Option("measures that order the systems", unset="rankings are compared")] = None,
     *,
-    other_qrels: QrelsLike | None = None,
-    persistence: float = PERSISTENCE,
+    other_qrels: Annotated[QrelsLike | None, Option("other judgements: compare the orders by both", metavar="FILE")] = None,
+    persistence: Annotated[
+        float, Option("persistence of the overlap: how likely a user reads the next document", above=0, below=1, metavar="P")
+    ] = PERSISTENCE,
     **options: Unpack[EvaluateArguments],
 ) -> Correlation:
     """How much rankings, or orders of systems, agree: rank-biased overlap with its bounds, Kendall's tau and tau-AP.
 
-    With runs alone ({name: run}, or results), the rankings of each two systems, by query and as means. With judgements, runs and
+    With runs alone, or results, the rankings of each two systems, by query and as means. With judgements, runs and
     `measures`, the orders of the systems by each two measures. With `other_qrels`, the orders by both judgements.
     """
     if measures is None and other_qrels is None:
@@ -45,7 +58,7 @@ def correlate(
             raise UsageError(
                 "measures is missing", fix="pass two measures to order systems, or the runs alone for their rankings"
             )
-        chosen = make_evaluate_options(**options)
+        chosen = make_evaluate_options(options)
         return Correlation(tuple(correlate_rankings(_runs_of(data, chosen), chosen.read_options, p=persistence)))
     inputs = analysis_input(data, runs, measures, options)
     other = None if other_qrels is None else read_other_judgements(other_qrels)
@@ -123,29 +136,27 @@ def _noted(table: Table, common: int, queries: int) -> Table:
     return replace(table, notes=(*table.notes, note))
 
 
+@public
 def stability(
     data: DataLike,
-    runs: RunLike | None = None,
+    runs: RunsLike = None,
     *,
-    primary: str | Measure | None = None,
-    margin: float | str | None = None,
-    costs: Mapping[str, float] | None = None,
-    labels_by: LabelsBy | None = None,
-    other_qrels: QrelsLike | Sequence[QrelsLike] = (),
-    splits: int = 1_000,
-    flip: float = 0.1,
-    rounds: int = 50,
-    pools: Sequence[int] = (10, 20, 50),
-    alpha: float = 0.05,
-    seed: int = 0,
+    primary: Annotated[str | Measure | None, PRIMARY] = None,
+    margin: Annotated[float | str | None, MARGIN] = None,
+    costs: Annotated[Mapping[str, float] | None, COSTS] = None,
+    labels_by: Annotated[LabelsBy | None, LABELS_BY] = None,
+    other_qrels: Annotated[
+        QrelsLike | Sequence[QrelsLike], Option("judgements of another judge", metavar="FILE", repeated=True)
+    ] = (),
+    splits: Annotated[int, SPLITS] = 1_000,
+    flip: Annotated[float, FLIP] = 0.1,
+    rounds: Annotated[int, ROUNDS] = 50,
+    pools: Annotated[Sequence[int], POOLS] = (10, 20, 50),
+    alpha: Annotated[float, ALPHA] = 0.05,
+    seed: Annotated[int, SEED] = 0,
     **options: Unpack[EvaluateArguments],
 ) -> Stability:
-    """Whether the decision of `compare` stands with half of the queries, changed grades, other judges and a shallower pool.
-
-    `data`, `primary`, `margin`, `costs` and `labels_by` are those of `compare`. `splits` is the number of random halves of the
-    queries. A share `flip` of the grades is changed at random, in so many `rounds`. `other_qrels` are judgements of other judges,
-    one or a list. `pools` are depths: only documents in the top of any run keep their judgement.
-    """
+    """Whether the decision of `compare` stands with half of the queries, changed grades, other judges and a shallower pool."""
     from rankproof._analysis.stability import StabilityOptions
     from rankproof._analysis.stability import stability as check
 

@@ -5,70 +5,89 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Annotated, Any, Unpack
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.joined_values import deciding_measure
 from rankproof._analysis.compare.look_log import logged_comparison
-from rankproof._analysis.compare.pairs import CompareOptions
+from rankproof._analysis.compare.pairs import EQUIVALENCE, INTERVAL, RESAMPLES, SIGN_FLIPS, TEST, CompareOptions
 from rankproof._analysis.compare.significance import Test
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, check_judged, checked_system, set_corpus_size, whole_rankings
-from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, groupings, with_run_texts, with_value_notes
+from rankproof._analysis.segments import PERMUTATIONS
+from rankproof._api.inputs import (
+    DataLike,
+    DatasetOption,
+    GroupsOption,
+    MeasuresOption,
+    RunsLike,
+    analysis_input,
+    groupings,
+    with_run_texts,
+    with_value_notes,
+)
 from rankproof._api.values import Audit, Diagnosis, Segments
 from rankproof._data.table import Table
-from rankproof._data.validation import checked_integer
+from rankproof._data.validation import BANDS, DOCUMENTS, LABELS, LOG, PROFILE, SEED, checked_integer, public
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments
-from rankproof._evaluation.user_forms import RunLike
 from rankproof._io.open import path_text
-from rankproof._results.experiment_result import Completeness, LabelsBy
-from rankproof._statistics.correction import Correction
+from rankproof._registry import Option
+from rankproof._results.experiment_result import (
+    BASELINE,
+    COSTS,
+    JUDGEMENTS,
+    LABELS_BY,
+    LOOKS,
+    MARGIN,
+    PRIMARY,
+    Completeness,
+    LabelsBy,
+)
+from rankproof._statistics.correction import ALPHA, CORRECTION, Correction
 from rankproof._statistics.decision_rule import Looks
 from rankproof._statistics.intervals import IntervalMethod
 from rankproof.measures._base import Measure
 
 
+@public
 def compare(
     data: DataLike,
-    runs: RunLike | None = None,
-    measures: MeasuresLike = None,
+    runs: RunsLike = None,
+    measures: MeasuresOption = None,
     *,
-    primary: str | Measure | None = None,
-    baseline: str | None = None,
-    margin: float | str | None = None,
-    costs: Mapping[str, float] | None = None,
-    labels: str | os.PathLike[str] | None = None,
-    labels_by: LabelsBy | None = None,
-    looks: Looks | None = None,
-    judgements: Completeness | None = None,
-    log: str | os.PathLike[str] | None = None,
-    by: GroupsLike = None,
-    dataset: Any = None,
-    test: Test = "randomisation",
-    correction: Correction = "holm",
-    interval: IntervalMethod = "t",
-    alpha: float = 0.05,
-    equivalence: float | None = None,
-    samples: int = 100_000,
-    resamples: int = 10_000,
-    seed: int = 0,
+    primary: Annotated[str | Measure | None, PRIMARY._replace(unset="the first of measures, else nDCG@10")] = None,
+    baseline: Annotated[str | None, BASELINE._replace(unset="every pair is tested")] = None,
+    margin: Annotated[float | str | None, MARGIN] = None,
+    costs: Annotated[Mapping[str, float] | None, COSTS] = None,
+    labels: Annotated[str | os.PathLike[str] | None, LABELS] = None,
+    labels_by: Annotated[LabelsBy | None, LABELS_BY] = None,
+    looks: Annotated[Looks | None, LOOKS] = None,
+    judgements: Annotated[Completeness | None, JUDGEMENTS] = None,
+    log: Annotated[str | os.PathLike[str] | None, LOG] = None,
+    by: GroupsOption = None,
+    dataset: DatasetOption = None,
+    test: Annotated[Test, TEST] = "randomisation",
+    correction: Annotated[Correction, CORRECTION] = "holm",
+    interval: Annotated[IntervalMethod, INTERVAL] = "t",
+    alpha: Annotated[float, ALPHA] = 0.05,
+    equivalence: Annotated[float | None, EQUIVALENCE] = None,
+    samples: Annotated[int, SIGN_FLIPS] = 100_000,
+    resamples: Annotated[int, RESAMPLES] = 10_000,
+    seed: Annotated[int, SEED] = 0,
     **options: Unpack[EvaluateArguments],
 ) -> Comparison:
     """Which system to choose, and which differences are real.
 
-    `data` are judgements, with `runs` as {name: run}; or a Result, an ExperimentResult, a results folder, or a list of these. The
-    `primary` measure decides, by default the first of `measures`, else nDCG@10; the others are exploratory. `margin` is how far
-    below the best a system may be (0.02 is 2 percentage points). `costs` has a number for each system. With `baseline` only pairs
-    with it are tested. `by` adds in which segments of queries the chosen system, or each system against the baseline, is worse:
-    a field of the queries, `length`, `relevant`, `complexity`, a list of these, or {query: segment}. `dataset` has the queries of
-    runs.
-    `labels` is a file of labels of people, made with `rankproof serve RESULTS --label 30`, that check a machine judge; by default
-    the file beside the results folder. `labels_by="people"` says that the labels are people's, even if the files name a machine
-    judge; a machine judge alone never decides. `looks="many"` uses the limits for looking again and again while queries arrive.
-    `log` is a file of JSON lines that counts looks and comparisons: an earlier look with fewer queries switches to these limits.
-    `judgements="complete"` says that no relevant document is unjudged; without it, nothing is decided where a rival of the chosen
-    system may not have been judged.
+    One measure decides; the others are exploratory. With `by`, the comparison has the segments in which the chosen system, or
+    each system against the baseline, is worse. A machine judge alone never decides. An earlier look with fewer queries in the log
+    switches to the limits of many looks.
+
+    >>> import rankproof as rp
+    >>> qrels = {f"q{at}": {"d": 1} for at in range(40)}
+    >>> runs = {"old": dict.fromkeys(qrels, ["x", "d"]), "new": dict.fromkeys(qrels, ["d", "x"])}
+    >>> rp.compare(qrels, runs, "RR").decision.systems
+    ('new',)
     """
     settings = CompareOptions(
         alpha=alpha,
@@ -115,21 +134,22 @@ def listed(measures: MeasuresLike) -> list[Any]:
     return list(measures) if isinstance(measures, Sequence) and not isinstance(measures, str) else [measures]
 
 
+@public
 def audit(
     data: DataLike,
-    runs: RunLike | None = None,
-    measures: MeasuresLike = None,
+    runs: RunsLike = None,
+    measures: MeasuresOption = None,
     *,
-    tools: bool = False,
-    ties: bool = False,
-    unjudged: bool = False,
-    judge_next: int | None = None,
+    tools: Annotated[bool, Option("values and best system by the conventions of other tools")] = False,
+    ties: Annotated[bool, Option("expected, worst and best value over all orders of ties")] = False,
+    unjudged: Annotated[bool, Option("bounds for unjudged documents, and pool bias")] = False,
+    judge_next: Annotated[
+        int | None,
+        Option("the N unjudged pairs to judge first, by their expected effect on the risks of the decision", least=1),
+    ] = None,
     **options: Unpack[EvaluateArguments],
 ) -> Audit:
-    """How ties, unjudged documents and the conventions of other tools change the values; without a choice, all of these.
-
-    `judge_next` is the number of unjudged pairs to list, by the expected change of the risks of the decision.
-    """
+    """How ties, unjudged documents and the conventions of other tools change the values; without a choice, all of these."""
     from rankproof._analysis.audit.tools import DEFAULT_MEASURES
 
     if judge_next is not None:
@@ -173,26 +193,23 @@ def audit_tables(inputs: AnalysisInput, *, tools: bool, ties: bool, unjudged: bo
     return tables
 
 
+@public
 def segments(
     data: DataLike,
-    runs: RunLike | None = None,
-    measures: MeasuresLike = None,
+    runs: RunsLike = None,
+    measures: MeasuresOption = None,
     *,
-    by: GroupsLike = None,
-    dataset: Any = None,
-    bands: str | os.PathLike[str] | None = None,
-    profile: str | Sequence[str] | None = None,
-    correction: Correction = "holm",
-    alpha: float = 0.05,
-    samples: int = 10_000,
-    seed: int = 0,
+    by: GroupsOption = None,
+    dataset: DatasetOption = None,
+    bands: Annotated[str | os.PathLike[str] | None, BANDS] = None,
+    profile: Annotated[str | Sequence[str] | None, PROFILE] = None,
+    correction: Annotated[Correction, CORRECTION] = "holm",
+    alpha: Annotated[float, ALPHA] = 0.05,
+    samples: Annotated[int, PERMUTATIONS] = 10_000,
+    seed: Annotated[int, SEED] = 0,
     **options: Unpack[EvaluateArguments],
 ) -> Segments:
-    """The values of groups of queries, and the groups on which a system is significantly weaker.
-
-    `by` is a field of the queries, `length`, `relevant`, `complexity`, a list of these, or {query: segment}. `dataset` has the
-    queries of runs. `bands` is a TOML file of band profiles instead of the built-in ones, `profile` the name of one or more.
-    """
+    """The values of groups of queries, and the groups on which a system is significantly weaker."""
     from rankproof._analysis.bands import requested_profiles
     from rankproof._analysis.segments import SegmentOptions
     from rankproof._analysis.segments import segments as make_tables
@@ -205,24 +222,21 @@ def segments(
     return Segments(with_value_notes([table for tables in each for table in tables], inputs))
 
 
+@public
 def diagnose(
     data: DataLike,
-    runs: RunLike | None = None,
-    measures: MeasuresLike = None,
+    runs: RunsLike = None,
+    measures: MeasuresOption = None,
     *,
-    by: GroupsLike = None,
-    system: str | None = None,
-    failed: int = 10,
-    top: int = 10,
-    documents: int | None = None,
-    dataset: Any = None,
+    by: GroupsOption = None,
+    system: Annotated[str | None, Option("the system whose failed queries are listed", metavar="NAME", unset="the best")] = None,
+    failed: Annotated[int, Option("number of failed queries to list", least=0)] = 10,
+    top: Annotated[int, Option("a query fails if none of its first K documents is relevant", least=1, metavar="K")] = 10,
+    documents: Annotated[int | None, DOCUMENTS] = None,
+    dataset: DatasetOption = None,
     **options: Unpack[EvaluateArguments],
 ) -> Diagnosis:
-    """Weak systems, stages and groups of queries, and queries that fail: no relevant document in the first `top`.
-
-    `system` is the one whose failed queries are listed, by default the best; `failed` is their number. `documents` is the size of
-    the corpus, for the comparison with a random ranking. `dataset` has the texts of runs.
-    """
+    """Weak systems, stages and groups of queries, and queries that fail: no relevant document in the first `top`."""
     from rankproof._analysis.diagnose.diagnose import diagnose as make_tables
     from rankproof._analysis.run_files import with_system_runs
 

@@ -5,23 +5,31 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 from rankproof._analysis.band_tables import bands_tables
 from rankproof._analysis.bands import BandProfile, requested_profiles
 from rankproof._analysis.baselines import FULL_TEXT, TITLE_ONLY, reference_systems
 from rankproof._analysis.baselines import baselines as make_tables
 from rankproof._analysis.inputs import AnalysisInput, check_judged, check_same_dataset, set_corpus_size
-from rankproof._api.inputs import DataLike, analysis_input, dataset_of, with_value_notes
+from rankproof._api.inputs import (
+    DataLike,
+    DatasetOption,
+    MeasuresOption,
+    RunsLike,
+    analysis_input,
+    dataset_of,
+    with_value_notes,
+)
 from rankproof._api.values import Baselines
 from rankproof._data.dataset import Dataset
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.run import Run
 from rankproof._data.table import Table
-from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
+from rankproof._data.validation import BANDS, DOCUMENTS, PROFILE, public
+from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateArguments
 from rankproof._evaluation.result import Result
-from rankproof._evaluation.user_forms import RunLike
 from rankproof._formats.rows import ranked_rows
 from rankproof.errors import UsageError, for_message
 
@@ -29,21 +37,21 @@ if TYPE_CHECKING:
     from rankproof.stages._base import Stage
 
 
+@public
 def baselines(
     data: DataLike,
-    runs: RunLike | None = None,
-    measures: MeasuresLike = None,
+    runs: RunsLike = None,
+    measures: MeasuresOption = None,
     *,
-    documents: int | None = None,
-    dataset: Any = None,
-    bands: str | os.PathLike[str] | None = None,
-    profile: str | Sequence[str] | None = None,
+    documents: Annotated[int | None, DOCUMENTS] = None,
+    dataset: DatasetOption = None,
+    bands: Annotated[str | os.PathLike[str] | None, BANDS] = None,
+    profile: Annotated[str | Sequence[str] | None, PROFILE] = None,
     **options: Unpack[EvaluateArguments],
 ) -> Baselines:
     """The values beside those of random, simple and best possible rankings, and their bands.
 
-    `documents` is the size of the corpus, for the random ranking. With `dataset`, title-only and full-text BM25 are run on it.
-    `bands` is a TOML file of band profiles instead of the built-in ones, `profile` the name of one or more of them.
+    With a dataset, BM25 on titles and on whole texts is run on it.
     """
     profiles = requested_profiles(bands, profile)
     inputs = set_corpus_size(analysis_input(data, runs, measures, options), documents)

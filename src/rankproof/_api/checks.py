@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Annotated, Any, Unpack
 
 from rankproof._analysis.doctor.check import DoctorInput, doctor_input_from_analysis, doctor_input_from_dataset
 from rankproof._analysis.gate.anchor import next_baseline, not_saved
@@ -16,34 +16,49 @@ from rankproof._analysis.gate.rules import GateOptions, Unsure
 from rankproof._analysis.gate.self_test import self_test as check_repeats
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, check_same_dataset
 from rankproof._api.analyses import listed
-from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, dataset_of, groupings, has_only_answers, holds_results
+from rankproof._api.inputs import (
+    DataLike,
+    DatasetOption,
+    GroupsOption,
+    MeasuresOption,
+    RunsLike,
+    analysis_input,
+    dataset_of,
+    groupings,
+    has_only_answers,
+    holds_results,
+)
 from rankproof._api.values import DoctorReport
 from rankproof._data.dataset import Dataset, Queries
+from rankproof._data.validation import SEED, public
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions
 from rankproof._evaluation.sources import read_judgements
 from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
 from rankproof._io.files import write_blocks
-from rankproof._results.experiment_result import Completeness, LabelsBy
+from rankproof._registry import Option
+from rankproof._results.experiment_result import JUDGEMENTS, LABELS_BY, Completeness, LabelsBy
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
 
 
+@public
 def doctor(
-    data: DataLike,
-    runs: RunLike | None = None,
+    data: Annotated[
+        DataLike,
+        Option("a Dataset, the path of one, or `sample`; or judgements with runs; or results, results folders included"),
+    ],
+    runs: RunsLike = None,
     *,
-    dataset: Any = None,
-    train: Queries | str | os.PathLike[str] | None = None,
-    train_qrels: QrelsLike | None = None,
+    dataset: DatasetOption = None,
+    train: Annotated[
+        Queries | str | os.PathLike[str] | None, Option("the queries that a model was trained on", metavar="FILE")
+    ] = None,
+    train_qrels: Annotated[QrelsLike | None, Option("the judgements that a model was trained on", metavar="FILE")] = None,
     **options: Unpack[EvaluateArguments],
 ) -> DoctorReport:
-    """The findings of the checks of a dataset, of runs on it, or of results.
-
-    `data` is a Dataset, the path of one, or `sample`; or judgements with `runs`; or results. `train` and `train_qrels` are the
-    queries and judgements that a model was trained on.
-    """
+    """The findings of the checks of a dataset, of runs on it, or of results."""
     from rankproof._analysis.doctor.doctor import run_checks
 
     inputs = _doctor_input(data, runs, dataset, options)
@@ -89,42 +104,65 @@ def _queries(queries: Any) -> Queries:
     raise UsageError(f"train cannot be {type_phrase(queries)}", fix="pass Queries, or the path of a JSONL file")
 
 
+@public
 def gate(
     data: DataLike,
-    runs: RunLike | None = None,
-    measures: MeasuresLike = None,
+    runs: RunsLike = None,
+    measures: MeasuresOption = None,
     *,
-    baseline: Any = None,
-    save: str | os.PathLike[str] | None = None,
-    primary: str | Measure | None = None,
-    thresholds: str | Sequence[str] = (),
-    max_drops: Mapping[str, float] | None = None,
-    accept_loss: bool = False,
-    self_test: bool = False,
-    log: str | os.PathLike[str] | None = None,
-    systems: str | Sequence[str] = (),
-    by: GroupsLike = None,
-    margin: float | str | None = None,
-    unsure: Unsure = "warn",
-    labels_by: LabelsBy | None = None,
-    judgements: Completeness | None = None,
-    seed: int = 0,
+    baseline: Annotated[
+        Any,
+        Option("the values to compare with: a file that `save` wrote; in Python also results or runs", metavar="FILE"),
+    ] = None,
+    save: Annotated[
+        str | os.PathLike[str] | None,
+        Option("save the values as the next baseline, if the gate passes; - is standard output", metavar="FILE"),
+    ] = None,
+    primary: Annotated[
+        str | Measure | None,
+        Option(
+            "the measure whose significant drop fails",
+            metavar="MEASURE",
+            unset="that of the experiment, else nDCG@10, else the first",
+        ),
+    ] = None,
+    thresholds: Annotated[
+        str | Sequence[str], Option("a bound, such as nDCG@10>=0.45", flag="--threshold", metavar="T", repeated=True)
+    ] = (),
+    max_drops: Annotated[
+        Mapping[str, float] | None,
+        Option("the largest allowed drop, such as nDCG@10=0.02", flag="--max-drop", metavar="M=D", repeated=True),
+    ] = None,
+    accept_loss: Annotated[
+        bool, Option("make the newest baseline the first one, which ends an alarm of a slow loss", rare=True)
+    ] = False,
+    self_test: Annotated[
+        bool, Option("how often a gate on repeats, or on two runs, of the same system fails by chance", rare=True)
+    ] = False,
+    log: Annotated[
+        str | os.PathLike[str] | None,
+        Option("count comparisons in a log, JSON lines; from ten on their corrected gain", metavar="FILE", rare=True),
+    ] = None,
+    systems: Annotated[
+        str | Sequence[str], Option("only this system", flag="--system", metavar="NAME", repeated=True, unset="all")
+    ] = (),
+    by: GroupsOption = None,
+    margin: Annotated[
+        float | str | None,
+        Option("a drop that does not matter: 0.01, or 5% of the higher mean", metavar="D", unset="0.02 or 10%, the smaller one"),
+    ] = None,
+    unsure: Annotated[Unsure, Option("what an unsure gate does: warn, or fail and stop the build")] = "warn",
+    labels_by: Annotated[LabelsBy | None, LABELS_BY] = None,
+    judgements: Annotated[Completeness | None, JUDGEMENTS] = None,
+    seed: Annotated[int, SEED] = 0,
     **options: Unpack[EvaluateArguments],
 ) -> GateResult:
     """Whether the systems are shown to be as good as the baseline: passed, failed, or unsure.
 
-    `baseline` is a file that `save` or `rankproof gate --save` wrote, results as for `data`, or runs on the same judgements.
-    `save` is the file to write as the next baseline, if the gate passes; without a measure, baseline or threshold it has nDCG@10,
-    RR@10 and R@100, or the measures of the answers if only they were measured. `thresholds` are bounds such as "nDCG@10>=0.45",
-    `max_drops` the largest drop of a measure. `primary` is the measure whose significant drop fails, by default that of the
-    experiment, else nDCG@10, else the first that ranks systems. `margin` is the drop that does not matter, by default 0.02, or
-    10% of the higher mean if that is less. With `unsure="fail"` an unsure gate stops the build too. A file that is saved again
-    keeps its first values as the anchor, and a large loss against them raises an alarm, which the file keeps; `accept_loss` makes
-    the newest baseline the anchor.
-    `log` is a file of JSON lines that counts comparisons on the same queries; from ten on a note has their corrected gain.
-    `self_test` says how often a gate on repeats of the same system, or on two runs of it, fails by chance.
-    On values of a machine judge a pass is unsure, unless `labels_by="people"` says that its labels are people's. `systems` are by
-    default all. `by` adds checks of segments. `judgements="complete"` says that no relevant document is unjudged.
+    Without a measure, baseline or threshold, `save` writes nDCG@10, RR@10 and R@100, or the measures of the answers if only they
+    were measured. A file that is saved again keeps its first values as the anchor, and a large loss against them raises an alarm,
+    which the file keeps. On values of a machine judge a pass is unsure, unless the labels are people's. `by` adds checks of
+    segments.
 
     >>> import rankproof as rp
     >>> qrels = {f"q{at}": {"d1": 1} for at in range(40)}

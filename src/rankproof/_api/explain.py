@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Unpack, cast
+from typing import Annotated, Any, Unpack, cast
 
 from rankproof._analysis.inputs import AnalysisInput, check_same_dataset, checked_system
 from rankproof._analysis.values import TIE_TOLERANCE, best_system
-from rankproof._api.inputs import DataLike, analysis_input, dataset_of, with_run_texts, with_value_notes
+from rankproof._api.inputs import (
+    DataLike,
+    MeasuresOption,
+    RunsLike,
+    analysis_input,
+    dataset_of,
+    with_run_texts,
+    with_value_notes,
+)
 from rankproof._api.values import Explanation
 from rankproof._data.dataset import Dataset
 from rankproof._data.run import TermPart
 from rankproof._data.table import Table
-from rankproof._data.validation import checked_integer
-from rankproof._evaluation.evaluate import MeasuresLike
+from rankproof._data.validation import checked_integer, public
 from rankproof._evaluation.options import EvaluateArguments, ReadArguments
-from rankproof._evaluation.user_forms import RunLike
+from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message
 
 
@@ -32,25 +39,24 @@ class ExplainOptions:
     top: int | None = None
 
 
+@public
 def explain(
     data: DataLike,
-    runs: RunLike | None = None,
-    measures: MeasuresLike = None,
+    runs: RunsLike = None,
+    measures: MeasuresOption = None,
     *,
-    system: str | None = None,
-    against: str | None = None,
-    query: str | None = None,
-    doc: str | None = None,
-    dataset: Any = None,
-    top: int | None = None,
+    system: Annotated[str | None, Option("the system", metavar="S", unset="the best one")] = None,
+    against: Annotated[str | None, Option("explain the difference to this system, not the mean", metavar="S")] = None,
+    query: Annotated[str | None, Option("explain the value of this query: its id or its text", metavar="Q")] = None,
+    doc: Annotated[str | None, Option("explain the score of this document for the query", metavar="D")] = None,
+    dataset: Annotated[
+        Any,
+        Option("the dataset: texts for run files, and the terms of a BM25 score of a results folder", metavar="SOURCE"),
+    ] = None,
+    top: Annotated[int | None, Option("rows of each list", least=1, unset="5 queries, 10 documents")] = None,
     **options: Unpack[ReadArguments],
 ) -> Explanation:
-    """What a value is made of: the queries of a mean, the ranks of a query's value, or the parts of a document's score.
-
-    `system` is by default the best one; `against` explains the difference to another. `query` explains one query, by its id or
-    its text, with `doc` the score of one document. `dataset` has the texts of runs, and the documents for the terms of a BM25
-    score of results. `top` is the number of rows.
-    """
+    """What a value is made of: the queries of a mean, the ranks of a query's value, or the parts of a document's score."""
     from rankproof._analysis.run_files import with_system_runs
 
     if doc is not None and query is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 from rankproof._analysis.inputs import AnalysisInput, input_from_result, input_from_results, join_inputs, reevaluated
 from rankproof._analysis.query_groups import Grouping, by_list, default_grouping, group_queries
 from rankproof._data.dataset import Dataset
 from rankproof._data.table import Table
+from rankproof._data.validation import BY, DATASET
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_forms
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import FILE_ARGUMENTS, EvaluateArguments, make_evaluate_options
@@ -18,14 +19,23 @@ from rankproof._evaluation.result import Result, inputs_of
 from rankproof._evaluation.user_forms import QrelsLike, RunLike
 from rankproof._io.file_errors import missing_fix
 from rankproof._io.files import is_results_folder
+from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results
 from rankproof.errors import UsageError, for_message, type_phrase
 
-DataLike = QrelsLike
-"""Judgements, to be given with runs; or a Result, an ExperimentResult, a results folder, or a list of these."""
+DataLike = Annotated[
+    QrelsLike, Option("judgements, with runs; or a Result, an ExperimentResult, a results folder, or a list of these")
+]
+RunsLike = Annotated[RunLike | None, Option("the runs as {name: run}", unset="the data are results")]
+MeasuresOption = Annotated[
+    MeasuresLike, Option("one measure or several", metavar="MEASURES", letter="-m", repeated=True, unset="the usual ones")
+]
 GroupsLike = str | Sequence[str] | Mapping[str, str] | None
 """Segments: fields of the queries, `length`, `relevant`, or query to segment."""
+GroupsOption = Annotated[GroupsLike, BY]
+DatasetOption = Annotated[Any, DATASET]
+
 DATA_FORMS = "pass judgements and runs, a Result, an ExperimentResult, or a results folder"
 
 
@@ -46,7 +56,7 @@ def analysis_input(
         fix = "pass what evaluate, run or load_results returned; compare and gate take values of answers"
         raise UsageError("the result has values and no rankings", fix=fix)
     if runs is not None:
-        result = evaluate_forms(data, runs, usual if measures is None else measures, make_evaluate_options(**options))
+        result = evaluate_forms(data, runs, usual if measures is None else measures, make_evaluate_options(options))
         return input_from_result(result)
     if isinstance(data, Mapping) and holds_results(data):
         loaded = _loaded(list(data.values()))
@@ -172,7 +182,7 @@ def _one_input(data: Any, measures: MeasuresLike, options: EvaluateArguments) ->
     if measures is None and not options:
         return inputs
     defaults: EvaluateArguments = {"rel": inputs.rel, "judged_only": inputs.read_options.judged_only}
-    return reevaluated(inputs, measures, make_evaluate_options(**(defaults | options)))
+    return reevaluated(inputs, measures, make_evaluate_options(defaults | options))
 
 
 def _with_answer_measures(inputs: AnalysisInput, measures: MeasuresLike, options: EvaluateArguments) -> AnalysisInput:

@@ -5,17 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Unpack
+from typing import Annotated, Any, Literal, Unpack
 
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import checked_system, input_from_results
-from rankproof._api.inputs import DataLike, analysis_input, dataset_of, results_of, with_run_texts
+from rankproof._api.inputs import (
+    DataLike,
+    DatasetOption,
+    MeasuresOption,
+    RunsLike,
+    analysis_input,
+    dataset_of,
+    results_of,
+    with_run_texts,
+)
 from rankproof._api.values import Export, Plot, Plots, Report
 from rankproof._data.ordering import Order
 from rankproof._data.run import Run
+from rankproof._data.validation import public
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.notes import value_notes
-from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_read_options
+from rankproof._evaluation.options import EvaluateArguments, make_evaluate_options
 from rankproof._evaluation.result import Result
 from rankproof._evaluation.sources import read_source
 from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
@@ -24,36 +34,50 @@ from rankproof._fusion.fuse import check_some_judged
 from rankproof._fusion.fuse import fit_fusion as fit_runs
 from rankproof._fusion.fuse import fuse as fuse_runs
 from rankproof._fusion.method import FittedFusion
-from rankproof._results.experiment_result import Completeness, ExperimentResult, LabelsBy, subset_results
+from rankproof._registry import Option
+from rankproof._results.experiment_result import (
+    BASELINE,
+    COSTS,
+    JUDGEMENTS,
+    LABELS_BY,
+    LOOKS,
+    MARGIN,
+    PRIMARY,
+    Completeness,
+    ExperimentResult,
+    LabelsBy,
+    subset_results,
+)
 from rankproof._statistics.decision_rule import Looks
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 
 
+@public
 def report(
     data: DataLike,
-    runs: RunLike | None = None,
-    measures: MeasuresLike = None,
+    runs: RunsLike = None,
+    measures: MeasuresOption = None,
     *,
-    path: str | os.PathLike[str] | None = None,
-    before: Any = None,
-    dataset: Any = None,
-    primary: str | Measure | None = None,
-    baseline: str | None = None,
-    margin: float | str | None = None,
-    costs: Mapping[str, float] | None = None,
-    labels_by: LabelsBy | None = None,
-    looks: Looks | None = None,
-    judgements: Completeness | None = None,
+    path: Annotated[
+        str | os.PathLike[str] | None,
+        Option("the file to write; .png and .md get the decision and the table of systems, as a picture or as Markdown"),
+    ] = None,
+    before: Annotated[
+        Any,
+        Option("earlier results on the same data: what changed, for which queries and with which settings", metavar="RESULTS"),
+    ] = None,
+    dataset: DatasetOption = None,
+    primary: Annotated[str | Measure | None, PRIMARY] = None,
+    baseline: Annotated[str | None, BASELINE] = None,
+    margin: Annotated[float | str | None, MARGIN] = None,
+    costs: Annotated[Mapping[str, float] | None, COSTS] = None,
+    labels_by: Annotated[LabelsBy | None, LABELS_BY] = None,
+    looks: Annotated[Looks | None, LOOKS] = None,
+    judgements: Annotated[Completeness | None, JUDGEMENTS] = None,
     **options: Unpack[EvaluateArguments],
 ) -> Report:
-    """Results or runs as one HTML page, written to `path` if there is one.
-
-    `data` is an ExperimentResult or a results folder; or judgements, with `runs` as {name: run} and `dataset` for their texts.
-    `before` are earlier results on the same data: the page then says what changed, for which queries and with which settings.
-    `primary`, `baseline`, `margin`, `costs`, `labels_by`, `looks` and `judgements` are those of `compare`. A path with the suffix
-    .png or .md gets the decision and the table of systems, as a picture or as Markdown.
-    """
+    """Results or runs as one HTML page."""
     from rankproof._analysis.compare.summary import with_decision_settings
     from rankproof._io.open import path_text
     from rankproof._report.page import render_report
@@ -103,24 +127,29 @@ def _results(
     return results_from_runs(inputs, None if dataset is None else dataset_of(dataset))
 
 
+@public
 def export(
     data: DataLike,
-    runs: RunLike | None = None,
-    measures: MeasuresLike = None,
+    runs: RunsLike = None,
+    measures: MeasuresOption = None,
     *,
-    path: str | os.PathLike[str] | None = None,
-    format: str | None = None,
-    to: Literal["mlflow"] | None = None,
-    tracking_uri: str | None = None,
-    experiment: str | None = None,
+    path: Annotated[str | os.PathLike[str] | None, Option("the file to write", metavar="FILE")] = None,
+    format: Annotated[
+        str | None,
+        Option(
+            "csv, json, markdown, latex, junit or parquet", metavar="FORMAT", unset="that of the suffix of the file, else csv"
+        ),
+    ] = None,
+    to: Annotated[Literal["mlflow"] | None, Option("log to mlflow, a run for each system")] = None,
+    tracking_uri: Annotated[
+        str | None, Option("where MLflow logs", metavar="URI", unset="sqlite:///mlflow.db in this folder")
+    ] = None,
+    experiment: Annotated[str | None, Option("the experiment in MLflow", metavar="NAME", unset="the name of the results")] = None,
     **options: Unpack[EvaluateArguments],
 ) -> Export:
     """Results or runs in another format, written to `path` if there is one.
 
-    `data` is an ExperimentResult or a results folder; or judgements, with `runs` as {name: run}. `measures` are by default those
-    of the results; latex, markdown and junit test nDCG@10, RR@10 and R@100. `format` is csv, json, markdown, latex, junit or
-    parquet, by default that of the suffix of `path`, else csv. With `to="mlflow"`, a run for each system is logged to
-    `tracking_uri` (by default a local file) under the name `experiment` (by default the name of the results).
+    The measures are by default those of the results; latex, markdown and junit test nDCG@10, RR@10 and R@100.
 
     >>> import rankproof as rp
     >>> rp.export({"q1": {"d1": 1}}, {"bm25": {"q1": {"d1": 0.9}}}, "nDCG@10", path="values.csv")
@@ -175,25 +204,26 @@ def _logged_to_mlflow(
     return Export("mlflow", b"", logged=tuple(done.written), notes=(*notes, *known))
 
 
+@public
 def plot(
     data: DataLike,
-    runs: RunLike | None = None,
-    measures: MeasuresLike = None,
+    runs: RunsLike = None,
+    measures: MeasuresOption = None,
     *,
-    kind: str | Sequence[str] = "all",
-    by: str | None = None,
-    system: str | None = None,
-    against: str | None = None,
-    dataset: Any = None,
-    width: float = 7.0,
+    kind: Annotated[
+        str | Sequence[str],
+        Option("bars, pareto, latency, recall, differences, segments or precision-recall, several of them, or all"),
+    ] = "all",
+    by: Annotated[str | None, Option("the field of the segments", metavar="FIELD")] = None,
+    system: Annotated[str | None, Option("the system of the differences", metavar="NAME", unset="the best")] = None,
+    against: Annotated[
+        str | None, Option("the system that it is compared with", metavar="NAME", unset="the one it builds on, or the baseline")
+    ] = None,
+    dataset: DatasetOption = None,
+    width: Annotated[float, Option("width in inches", above=0, metavar="INCHES")] = 7.0,
     **options: Unpack[EvaluateArguments],
 ) -> Plots:
-    """Charts of the results, which show inline in a notebook.
-
-    `kind` is one or several of bars, pareto, latency, recall, differences, segments and precision-recall, or all. `by` is the
-    field of the segments; `system` and `against` are the systems of the differences. `dataset` has the queries of runs. `width`
-    is in inches.
-    """
+    """Charts of the results, which show inline in a notebook."""
     from rankproof._plots.charts import draw_plots
     from rankproof._plots.registry import PLOT_KINDS
     from rankproof._plots.settings import PlotSettings
@@ -213,6 +243,7 @@ def plot(
     return Plots(tuple(chart for chart in charts if not chart.missing), (*value_notes(inputs.result.systems), *left_out))
 
 
+@public
 def fuse(
     runs: Sequence[RunLike] | Mapping[str, RunLike],
     method: str = "rrf",
@@ -261,6 +292,7 @@ def fuse(
     )
 
 
+@public
 def fit_fusion(
     method: str,
     qrels: QrelsLike,
@@ -292,5 +324,5 @@ def _read_runs(
     named = runs.items() if isinstance(runs, Mapping) else ((f"run {at}", run) for at, run in enumerate(runs, start=1))
     sources = {str(label): coercion.run(run, str(label)) for label, run in named}
     coercion.check_columns()
-    reading = EvaluateOptions(make_read_options(order=order, lower_is_better=lower_is_better))
+    reading = make_evaluate_options({"order": order, "lower_is_better": lower_is_better})
     return [read_source(source, label, reading) for label, source in sources.items()]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import numpy as np
 
+from rankproof._api.inputs import DatasetOption
 from rankproof._api.values import Tuning
 from rankproof._data.arrays import FloatArray
 from rankproof._data.ordering import ReadOptions
+from rankproof._data.validation import SEED, public
 from rankproof._evaluation.evaluate import evaluate_runs, no_judged_query_error
 from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 MEASURE = "nDCG@10"
 
 
+@public
 def tune(
     data: QrelsLike | Experiment,
     runs: RunLike | None = None,
@@ -46,8 +49,8 @@ def tune(
     search: SearchName = "grid",
     folds: int = 5,
     repeats: int = 10,
-    seed: int = 0,
-    dataset: Any = None,
+    seed: Annotated[int, SEED] = 0,
+    dataset: DatasetOption = None,
     run_options: RunOptions | None = None,
     **options: Unpack[EvaluateArguments],
 ) -> Tuning:
@@ -68,7 +71,7 @@ def tune(
         return tune_system(_experiment(data), system, vary or {}, chosen, plan, run_options)
     if system is not None or run_options is not None:
         raise UsageError("system and run_options are for an experiment", fix="leave them out")
-    how = make_evaluate_options(**options)
+    how = make_evaluate_options(options)
     fusion = FusionChoices(_names(method), _names(norm), vary or {}, step)
     return tune_runs(data, runs, chosen, fusion, plan, how, dataset=dataset)
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.arg_types import add_judgement_options, judgement_options, named_setting, positive_int
+from rankproof._cli.flags import GRADES, add_flags, judgement_options, named_setting, positive_int
+from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import InputError, UsageError, for_message
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def add_answer_inputs(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the lowest grade that counts as relevant (default: 1, or that of the results)",
     )
-    add_judgement_options(texts)
+    add_flags(texts, ReadArguments, GRADES)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import budget_limits, byte_size, positive_int
+from rankproof._cli.flags import budget_limits, byte_size, positive_int
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,8 +9,10 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn
 
+from rankproof._cli.flags import add_option
 from rankproof._cli.output import check_output, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._data.validation import DATASET
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
@@ -102,7 +104,7 @@ def add_analysis_options(parser: argparse.ArgumentParser, inputs_help: str = INP
 
 def add_input_options(parser: argparse.ArgumentParser, title: str, inputs_help: str = INPUTS_HELP) -> argparse._ArgumentGroup:
     """Adds the files, the measures and their options; returns the group of the measures, which has this title."""
-    from rankproof._cli.options import add_file_options, add_relevance_options
+    from rankproof._cli.options import add_reading_options
 
     parser.set_defaults(parser=parser)
     parser.add_argument("files", nargs="*", metavar="FILE", help=inputs_help)
@@ -113,21 +115,19 @@ def add_input_options(parser: argparse.ArgumentParser, title: str, inputs_help: 
     group.add_argument(
         "--name", action="append", default=[], metavar="NAME", help="the name of a run or results folder, once for each"
     )
-    add_relevance_options(parser.add_argument_group("relevance and ranking"))
-    add_file_options(parser.add_argument_group("input files"))
+    add_reading_options(parser)
     parser.set_defaults(rel=None)
     return group
 
 
 ONE_INPUT_HELP = "one results folder, or the judgements and then one or more runs"
-TEXTS_HELP = "the dataset of run files, for texts, fields and weights"
 
 
-def add_dataset_options(group: argparse._ArgumentGroup, dataset_help: str = TEXTS_HELP) -> None:
+def add_dataset_options(group: argparse._ArgumentGroup, dataset_help: str = DATASET.description) -> None:
     """Adds the dataset of run files."""
     from rankproof._cli.options import DEFAULT_SPLIT
 
-    group.add_argument("--dataset", metavar="SOURCE", help=dataset_help)
+    add_option(group, "dataset", DATASET._replace(description=dataset_help))
     group.add_argument(
         "--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"the split of the dataset (default: {DEFAULT_SPLIT})"
     )
@@ -281,7 +281,7 @@ def _measures_of_answers(results: Sequence[ExperimentResult]) -> list[str] | Non
 
 
 def _subset(args: argparse.Namespace) -> Collection[str] | None:
-    from rankproof._cli.arg_types import query_ids
+    from rankproof._cli.flags import query_ids
 
     return None if args.queries is None else query_ids(args.queries, args.encoding)
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.arg_types import any_float, positive_int
+from rankproof._cli.flags import any_float, positive_int
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, for_message
 

@@ -82,7 +82,6 @@ class Parser(argparse.ArgumentParser):
             add_help=False,
         )
         self.command = command
-        self.rare: set[str] = set()
         self.add_argument("-h", "--help", action="help", help="show this page")
         self.add_argument("--help-all", action=_HelpAll, help="show this page with rare options and all examples")
         command.add_arguments(self)
@@ -100,10 +99,10 @@ class Parser(argparse.ArgumentParser):
         for group in self._action_groups:
             formatter.start_section(group.title)
             formatter.add_text(group.description)
-            formatter.add_arguments([action for action in group._group_actions if everything or action.dest not in self.rare])
+            formatter.add_arguments([action for action in group._group_actions if everything or not _is_rare(action)])
             formatter.end_section()
         tail = "" if self.command.help_tail is None else self.command.help_tail()
-        is_whole = everything or not (self.rare or len(examples) > _SHOWN_EXAMPLES)
+        is_whole = everything or not (any(map(_is_rare, self._actions)) or len(examples) > _SHOWN_EXAMPLES)
         more = "" if is_whole else f"{self.prog} --help-all shows all options and examples"
         for text in (about, tail, _exit_codes(self.command), more):
             formatter.add_text(text)
@@ -147,6 +146,10 @@ class _HelpAll(argparse.Action):
         assert isinstance(parser, Parser)
         parser.print_help(everything=True)
         parser.exit()
+
+
+def _is_rare(action: argparse.Action) -> bool:
+    return getattr(action, "rare", False)
 
 
 def _examples_and_rest(text: str) -> tuple[list[str], str]:

@@ -1,15 +1,17 @@
-"""Checks of arguments, settings and ids."""
+"""Checks of arguments, settings and ids, and the Options of arguments that several functions have."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, get_args, get_origin
+from dataclasses import MISSING
+from functools import wraps
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
 
 import numpy as np
 
-from rankproof._data.row_errors import row_error
-from rankproof._registry import Setting, settings_of
+from rankproof._data.row_errors import OnConflict, OnDuplicate, row_error
+from rankproof._registry import Option, Setting, arguments_of, settings_of
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 ID_DIGITS = 16
@@ -23,17 +25,21 @@ def made_id(column: str, content: Sequence[str]) -> str:
     return column[0] + hashlib.sha256("\0".join(content).encode()).hexdigest()[:ID_DIGITS]
 
 
-def checked_integer(name: str, value: Any, least: int | None = 1, most: int | None = None) -> int:
+def checked_integer(name: str, value: Any, least: float | None = 1, most: float | None = None) -> int:
     """The value as an integer within the bounds."""
     if isinstance(value, bool) or not isinstance(value, int) or not _within(value, least, most):
-        raise UsageError(f"{name} is {for_message(str(value))}", fix=f"choose a whole number{_bounds(least, most, ',')}")
+        bounds = _bounds(*(None if bound is None else int(bound) for bound in (least, most)), form=",")
+        raise UsageError(f"{name} is {for_message(str(value))}", fix=f"choose a whole number{bounds}")
     return value
 
 
-def checked_number(name: str, value: Any, low: float | None = None, high: float | None = None) -> float:
-    """The value as a finite number within the bounds, which are included."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value) or not _within(value, low, high):
-        raise UsageError(f"{name} is {for_message(str(value))}", fix=f"choose a number{_bounds(low, high, 'g')}")
+def checked_number(name: str, value: Any, low: float | None = None, high: float | None = None, *, open_: bool = False) -> float:
+    """The value as a finite number within the bounds, which are included unless the interval is open."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value)
+    if not is_number or not _within(value, low, high) or (open_ and value in (low, high)):
+        raise UsageError(
+            f"{name} is {for_message(str(value))}", fix=f"choose a number{_bounds(low, high, form='g', open_=open_)}"
+        )
     # -0.0 becomes 0.0, so that equal numbers are written alike.
     return float(value) + 0.0
 
@@ -102,7 +108,9 @@ def checked_setting(setting: Setting, value: Any, more: Mapping[Any, Callable[[s
     if option.role == "fields":
         return fields(value, name)
     if kind is int:
-        return checked_integer(name, value, *(None if bound is None else int(bound) for bound in (option.least, option.most)))
+        return checked_integer(name, value, option.least, option.most)
+    if kind is float and (option.above, option.below) != (None, None):
+        return checked_number(name, value, option.above, option.below, open_=True)
     if kind is float:
         return checked_number(name, value, option.least, option.most)
     if get_origin(kind) is Literal:
@@ -117,8 +125,11 @@ def _within(value: float, least: float | None, most: float | None) -> bool:
     return (least is None or value >= least) and (most is None or value <= most)
 
 
-def _bounds(least: float | None, most: float | None, form: str) -> str:
+def _bounds(least: float | None, most: float | None, *, form: str, open_: bool = False) -> str:
     """The bounds in words, after "a number"; empty without bounds."""
+    if open_:
+        words = {"above": least, "below": most}
+        return " " + " and ".join(f"{word} {bound:{form}}" for word, bound in words.items() if bound is not None)
     if least is None:
         return "" if most is None else f" of at most {most:{form}}"
     return f" of at least {least:{form}}" if most is None else f" from {least:{form}} to {most:{form}}"
@@ -159,3 +170,94 @@ def _check_surrogates(value: str, column: str, source: str, line: int | None) ->
 
 def _surrogate_error(value: str, column: str, source: str, line: int | None) -> InputError:
     return row_error("id-surrogate", source=source, line=line, column=column, token=ascii(value))
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Encoding = Annotated[str, Option("encoding of the files", metavar="E", rare=True)]
+Delimiter = Annotated[str | None, Option("column separator of CSV files; tab or \\t for a tab", metavar="D", rare=True)]
+GRADE_MAP = Option("grades of named labels: E=3,S=2,C=1,I=0", metavar="A=N,…", rare=True)
+GradeMapOption = Annotated[Mapping[str, int] | None, GRADE_MAP]
+OnConflictOption = Annotated[
+    OnConflict,
+    Option("which grade to keep if a document is judged twice with two grades", rare=True, default="error"),
+]
+OnDuplicateOption = Annotated[OnDuplicate, Option("what to do if a query lists a document twice", rare=True, default="error")]
+SEED = Option("random seed", least=0, most=(1 << 63) - 1, rare=True)
+
+BY = Option(
+    "group by a field of the queries, length, relevant (how many are relevant) or complexity", metavar="FIELD", repeated=True
+)
+DATASET = Option("the dataset of run files, for texts, fields and weights", metavar="SOURCE", unset="results have theirs")
+LOG = Option(
+    "log of looks and comparisons, JSON lines",
+    metavar="FILE",
+    unset="on the command line looks.jsonl in the results folder; none for run files",
+    rare=True,
+)
+LABELS = Option(
+    "labels of people that check a machine judge, made with `rankproof serve RESULTS --label 30`",
+    metavar="FILE",
+    unset="the file beside the results folder",
+    rare=True,
+)
+DOCUMENTS = Option("documents in the corpus, for the random ranking", least=1, unset="those of the results")
+BANDS = Option("band profiles as TOML, instead of the built-in ones", metavar="FILE", rare=True)
+PROFILE = Option("only this band profile", metavar="NAME", repeated=True, unset="all", rare=True)
+
+
+def public(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, which rejects a named argument that its Option does not allow, before anything is read."""
+
+    @wraps(function)
+    def checked(*values: P.args, **named: P.kwargs) -> R:
+        check_arguments(function, named)
+        return function(*values, **named)
+
+    return checked
+
+
+def check_arguments(function: Any, values: Mapping[str, Any]) -> None:
+    """Checks the arguments of a function, or the keys of a TypedDict, by their types and Options."""
+    known = arguments_of(function)
+    for name, value in values.items():
+        if name not in known:
+            raise TypeError(f"unexpected keyword argument {name!r}")
+        if not (value is None and known[name].optional):
+            checked_setting(known[name], value)
+
+
+def describe(function: Any) -> None:
+    """Adds what each parameter does to the docstring of a public function, before its example, for `help()`."""
+    text, mark, example = (function.__doc__ or "").partition("\n\n    >>> ")
+    lines = "\n".join(f"      {line}" for line in parameter_lines(function))
+    function.__doc__ = f"{text.rstrip()}\n\n    Parameters:\n{lines}\n{mark}{example}"
+
+
+def parameter_lines(function: Any) -> Iterator[str]:
+    """Each parameter of a public function with what it does, its values and its default."""
+    for name, setting in arguments_of(function).items():
+        yield f"{name}: {described(setting)}"
+
+
+def described(setting: Setting) -> str:
+    """What a setting does, with its choices and its default."""
+    return f"{_sentence(setting)}{default_text(setting)}"
+
+
+def _sentence(setting: Setting) -> str:
+    """What a setting does, followed by its choices if it has any and the sentence does not name them."""
+    text = setting.option.description
+    choices = get_args(setting.type) if get_origin(setting.type) is Literal else ()
+    return text if all(choice in text for choice in choices) else f"{text}: {', '.join(choices)}"
+
+
+def default_text(setting: Setting) -> str:
+    """The default in parentheses; empty if there is none, or if it is a switch that is off."""
+    if setting.option.unset:
+        return f" (default: {setting.option.unset})"
+    default = setting.default
+    if default is MISSING or default is None or default is False or default in ((), ""):
+        return ""
+    return f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"

@@ -6,21 +6,21 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, read_only
-from rankproof._data.ordering import Order
-from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.run import Run
 from rankproof._data.text import example_ids, pluralise
+from rankproof._data.validation import public
 from rankproof._evaluation.notes import evaluation_notes
-from rankproof._evaluation.options import Compat, EvaluateOptions, WeightsLike, make_evaluate_options
+from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, joined_repeats, with_inputs
 from rankproof._evaluation.sources import EvaluationInput, align, prepare_judgements
 from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike, as_dataset
+from rankproof._registry import Option
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures
@@ -56,65 +56,26 @@ def no_judged_query_error(source: str, selected: Collection[str] | None) -> Inpu
 
 
 MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
+USUAL_MEASURES = "nDCG@10, RR@10, R@100, P@10, Success@1/3/5/10, and nDCG(gain='exp')@10 if grades exceed 1"
 
 
+@public
 def evaluate(
-    qrels: QrelsLike,
-    run: RunLike,
-    measures: MeasuresLike = None,
-    *,
-    rel: int = 1,
-    depth: int | None = None,
-    judged_only: bool = False,
-    skip_missing: bool = False,
-    on_duplicate: OnDuplicate = "error",
-    on_conflict: OnConflict = "error",
-    order: Order = "score",
-    lower_is_better: bool = False,
-    compat: Compat | None = None,
-    queries: Collection[str] | None = None,
-    grade_map: Mapping[str, int] | None = None,
-    qrels_format: str | None = None,
-    run_format: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    threads: int = 1,
-    weights: WeightsLike = None,
-    query: str | None = None,
-    doc: str | None = None,
-    score: str | None = None,
-    grade: str | None = None,
+    qrels: Annotated[QrelsLike, Option("the judgements")],
+    run: Annotated[RunLike, Option("one run, or several as {name: run}")],
+    measures: Annotated[MeasuresLike, Option("one measure or several", unset=USUAL_MEASURES)] = None,
+    **options: Unpack[EvaluateArguments],
 ) -> Result:
     """The values of the measures for one run, or for several runs as {name: run}.
 
     Judgements and runs may be our types, paths, dicts of dicts, {query: [docs, best first]}, tables of pandas, polars or pyarrow,
-    rows of ir_measures, or objects of ranx. `weights` are shares of the traffic: {query: weight}, Queries, or a path. `query`,
-    `doc`, `score` and `grade` name the columns of tables.
+    rows of ir_measures, or objects of ranx.
+
+    >>> import rankproof as rp
+    >>> rp.evaluate({"q1": {"d1": 1}}, {"q1": ["d2", "d1"]}, "RR").systems[0].measures["RR"].value
+    0.5
     """
-    options = make_evaluate_options(
-        rel=rel,
-        depth=depth,
-        judged_only=judged_only,
-        skip_missing=skip_missing,
-        on_duplicate=on_duplicate,
-        order=order,
-        lower_is_better=lower_is_better,
-        compat=compat,
-        queries=queries,
-        grade_map=grade_map,
-        on_conflict=on_conflict,
-        qrels_format=qrels_format,
-        run_format=run_format,
-        delimiter=delimiter,
-        encoding=encoding,
-        threads=threads,
-        weights=weights,
-        query=query,
-        doc=doc,
-        score=score,
-        grade=grade,
-    )
-    return evaluate_forms(qrels, run, measures, options)
+    return evaluate_forms(qrels, run, measures, make_evaluate_options(options))
 
 
 def evaluate_forms(qrels: QrelsLike, run: RunLike, measures: MeasuresLike, options: EvaluateOptions) -> Result:

@@ -5,12 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict, Unpack, get_args
+from typing import Annotated, Any, Literal, TypedDict
 
 from rankproof._data.ordering import Order, ReadOptions
-from rankproof._data.row_errors import OnConflict, OnDuplicate
-from rankproof._data.validation import checked_id
+from rankproof._data.row_errors import OnConflict
+from rankproof._data.validation import (
+    Delimiter,
+    Encoding,
+    GradeMapOption,
+    OnConflictOption,
+    OnDuplicateOption,
+    check_arguments,
+    checked_id,
+)
 from rankproof._formats.columns import ColumnNames
+from rankproof._registry import Option, arguments_of
 from rankproof.errors import UsageError, for_message, type_phrase
 
 Compat = Literal["trec_eval-9"]
@@ -51,35 +60,10 @@ class EvaluateOptions:
     primary: str | None = None
 
     def __post_init__(self) -> None:
-        _check_count("rel", self.rel, "a relevant document has a grade of at least 1")
-        _check_read_options(self.read_options)
-        _check_choice("on_conflict", self.files.on_conflict, OnConflict)
+        if self.read_options.order == "rank" and self.read_options.lower_is_better:
+            raise UsageError("lower_is_better has no effect when ordering by rank", fix="leave it out, or order by score")
         if self.queries is not None:
             object.__setattr__(self, "queries", _ids(self.queries))
-
-
-def make_read_options(
-    *,
-    order: Order = "score",
-    lower_is_better: bool = False,
-    compat: Compat | None = None,
-    on_duplicate: OnDuplicate = "error",
-    depth: int | None = None,
-    judged_only: bool = False,
-    threads: int = 1,
-) -> ReadOptions:
-    """The ReadOptions for these arguments."""
-    if compat is not None:
-        _check_choice("compat", compat, Compat)
-    return ReadOptions(
-        order=order,
-        lower_is_better=lower_is_better,
-        float32=compat == "trec_eval-9",
-        on_duplicate=on_duplicate,
-        depth=depth,
-        judged_only=judged_only,
-        threads=threads,
-    )
 
 
 WeightsLike = Mapping[str, Any] | str | os.PathLike[str] | None
@@ -87,60 +71,81 @@ WeightsLike = Mapping[str, Any] | str | os.PathLike[str] | None
 
 
 class ReadArguments(TypedDict, total=False):
-    """The arguments of `evaluate` about how rankings are read and measured."""
+    """How judgements and rankings are read and measured: arguments of all functions that take them, and options of commands."""
 
-    rel: int
-    depth: int | None
-    judged_only: bool
-    skip_missing: bool
-    on_duplicate: OnDuplicate
-    order: Order
-    lower_is_better: bool
-    compat: Compat | None
-    queries: Collection[str] | None
-    grade_map: Mapping[str, int] | None
-    on_conflict: OnConflict
-    qrels_format: str | None
-    run_format: str | None
-    delimiter: str | None
-    encoding: str
-    threads: int
-    weights: WeightsLike
+    rel: Annotated[
+        int, Option("the lowest grade that counts as relevant", default=1, least=1, most=10**18, letter="-l", metavar="N")
+    ]
+    depth: Annotated[
+        int | None,
+        Option("keep the first N documents of each ranking", least=1, letter="-M", metavar="N", unset="all"),
+    ]
+    judged_only: Annotated[bool, Option("remove unjudged documents from the rankings first", default=False, letter="-J")]
+    skip_missing: Annotated[bool, Option("average over the queries in the run, not all judged queries", default=False, rare=True)]
+    queries: Annotated[Collection[str] | None, Option("only these queries", file="one id per line", unset="all judged queries")]
+    weights: Annotated[
+        WeightsLike,
+        Option(
+            "the weight of each query, its share of the traffic",
+            file="lines of query id and weight, or queries.jsonl",
+            unset="all queries weigh the same",
+            rare=True,
+        ),
+    ]
+    order: Annotated[Order, Option("rank documents by score or by rank", default="score", rare=True)]
+    lower_is_better: Annotated[bool, Option("the scores are distances", default=False, rare=True)]
+    on_duplicate: OnDuplicateOption
+    compat: Annotated[Compat | None, Option("ties and interpolated precision of trec_eval 9 and pytrec_eval", rare=True)]
+    qrels_format: Annotated[
+        str | None,
+        Option(
+            "format of the judgements; evaluate also reads preferences: prefs, qrels_prefs",
+            metavar="FORMAT",
+            unset="detected",
+            rare=True,
+        ),
+    ]
+    run_format: Annotated[str | None, Option("format of the runs", metavar="FORMAT", unset="detected", rare=True)]
+    delimiter: Delimiter
+    encoding: Annotated[Encoding, Option("encoding of the files", default="utf-8", metavar="E", rare=True)]
+    grade_map: GradeMapOption
+    on_conflict: OnConflictOption
+    threads: Annotated[int, Option("threads that read a file", default=1, least=1, most=10**6, metavar="N", rare=True)]
 
 
 class EvaluateArguments(ReadArguments, total=False):
-    """The arguments of `evaluate` and of all functions that take judgements and runs; the last four are names of columns."""
+    """The arguments of `evaluate` and of all functions that take judgements and runs; the last four are for tables in memory."""
 
-    query: str | None
-    doc: str | None
-    score: str | None
-    grade: str | None
+    query: Annotated[str | None, Option("the column of query ids of a table", unset="detected")]
+    doc: Annotated[str | None, Option("the column of document ids of a table", unset="detected")]
+    score: Annotated[str | None, Option("the column of scores of a table", unset="detected")]
+    grade: Annotated[str | None, Option("the column of grades of a table", unset="detected")]
 
 
-_READING = ("order", "lower_is_better", "compat", "on_duplicate", "depth", "judged_only", "threads")
-_FILES = ("qrels_format", "run_format", "delimiter", "encoding", "grade_map", "on_conflict")
 _COLUMNS = ("query", "doc", "score", "grade")
-FILE_ARGUMENTS = (*_FILES, *_COLUMNS)
+FILE_ARGUMENTS = ("qrels_format", "run_format", "delimiter", "encoding", "grade_map", "on_conflict", *_COLUMNS)
 """The arguments about how judgements and runs are read, which results do not need."""
 
 
-def make_evaluate_options(**arguments: Unpack[EvaluateArguments]) -> EvaluateOptions:
-    """The options for these arguments."""
-    given: dict[str, Any] = dict(arguments)
-    known = (*_READING, *FILE_ARGUMENTS, "rel", "skip_missing", "queries", "weights")
-    if unknown := [name for name in given if name not in known]:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
+def make_evaluate_options(
+    arguments: EvaluateArguments, *, progress: ProgressCallback | None = None, primary: str | None = None
+) -> EvaluateOptions:
+    """The options of an evaluation by these arguments."""
+    check_arguments(EvaluateArguments, arguments)
+    values: dict[str, Any] = {name: setting.default for name, setting in arguments_of(EvaluateArguments).items()} | arguments
+    columns = ColumnNames(**{name: values.pop(name) for name in _COLUMNS})
+    reading = {name: values.pop(name) for name in ("order", "lower_is_better", "on_duplicate", "depth", "judged_only", "threads")}
+    files = {name: values.pop(name) for name in FILE_ARGUMENTS if name not in _COLUMNS}
+    return EvaluateOptions(
+        ReadOptions(**reading, float32=values.pop("compat") is not None),
+        FileOptions(**files, columns=columns, progress=progress),
+        weights=_checked_weights(values.pop("weights"), files["encoding"]),
+        primary=primary,
+        **values,
+    )
 
-    def part(names: tuple[str, ...]) -> dict[str, Any]:
-        return {name: given.pop(name) for name in names if name in given}
 
-    read_options = make_read_options(**part(_READING))
-    columns = ColumnNames(**part(_COLUMNS))
-    weights = _checked_weights(given.pop("weights", None))
-    return EvaluateOptions(read_options, FileOptions(**part(_FILES), columns=columns), weights=weights, **given)
-
-
-def _checked_weights(weights: WeightsLike) -> Mapping[str, float] | None:
+def _checked_weights(weights: WeightsLike, encoding: str) -> Mapping[str, float] | None:
     """The weights in a path, Queries, or mapping."""
     if weights is None:
         return None
@@ -148,7 +153,7 @@ def _checked_weights(weights: WeightsLike) -> Mapping[str, float] | None:
         from rankproof._formats.texts import read_weights
         from rankproof._io.open import open_source
 
-        return read_weights(open_source(weights))
+        return read_weights(open_source(weights, encoding=encoding))
     from rankproof._data.dataset import Queries, checked_weight
 
     if isinstance(weights, Queries):
@@ -168,23 +173,3 @@ def _ids(queries: Iterable[object]) -> frozenset[str]:
     if not ids:
         raise UsageError("no query is selected", fix="specify at least one query")
     return ids
-
-
-def _check_read_options(read_options: ReadOptions) -> None:
-    _check_choice("order", read_options.order, Order)
-    _check_choice("on_duplicate", read_options.on_duplicate, OnDuplicate)
-    _check_count("threads", read_options.threads, "use at least 1 thread")
-    if read_options.depth is not None:
-        _check_count("depth", read_options.depth, "keep at least 1 document for each query")
-    if read_options.order == "rank" and read_options.lower_is_better:
-        raise UsageError("lower_is_better has no effect when ordering by rank", fix="leave it out, or order by score")
-
-
-def _check_choice(name: str, value: object, choices: Any) -> None:
-    if value not in get_args(choices):
-        raise UsageError(f"{name} is {for_message(repr(value))}", fix=f"choose from: {', '.join(get_args(choices))}")
-
-
-def _check_count(name: str, value: object, fix: str) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UsageError(f"{name} is {for_message(repr(value))}", fix=fix)

@@ -8,6 +8,7 @@ from typing import Any
 
 from rankproof._data.dataset import Dataset
 from rankproof._data.qrels import Qrels
+from rankproof._data.validation import described
 from rankproof._experiment.config_read import SYSTEMS_KEY
 from rankproof._experiment.config_settings import (
     EVERY,
@@ -200,7 +201,7 @@ def _top_lines(experiment: Experiment) -> Iterator[str]:
     for key, value in top_table(experiment).items():
         is_set = value is not None
         line = f"{key} = {toml_value(value if is_set else _EXAMPLE_VALUES[key])}"
-        yield _with_comment(line if is_set else f"# {line}", TOP[key].option.description)
+        yield _with_comment(line if is_set else f"# {line}", described(TOP[key]))
 
 
 def _explain_keys(table: TomlTable, explained: set[tuple[str, str]]) -> Iterator[str]:

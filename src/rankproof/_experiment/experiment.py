@@ -10,15 +10,26 @@ from typing import Annotated, Any, cast, get_args
 from rankproof._data.dataset import Dataset
 from rankproof._data.grades import checked_grade_map
 from rankproof._data.qrels import Qrels
-from rankproof._data.row_errors import OnConflict
 from rankproof._data.table import Column, Table
 from rankproof._data.text import clip_text, pluralise
-from rankproof._data.validation import check_options, checked_number
+from rankproof._data.validation import GRADE_MAP, OnConflictOption, check_options, checked_number
 from rankproof._data.view import View, Viewed
 from rankproof._evaluation.result import Result
 from rankproof._formats.read import SAMPLE
 from rankproof._registry import Option
-from rankproof._results.experiment_result import Completeness, DecisionSettings, LabelsBy, SystemKind
+from rankproof._results.experiment_result import (
+    BASELINE,
+    COSTS,
+    JUDGEMENTS,
+    LABELS_BY,
+    LOOKS,
+    MARGIN,
+    PRIMARY,
+    Completeness,
+    DecisionSettings,
+    LabelsBy,
+    SystemKind,
+)
 from rankproof._statistics.decision_rule import Looks, parse_margin
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._answers import AnswerMeasure
@@ -157,71 +168,52 @@ def _is_hashable(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Experiment(Viewed):
-    """Named systems to run on one dataset.
+    """Named systems to run on one dataset."""
 
-    `dataset` is a Dataset, the path of one, or "sample"; `qrels` are further judgements, files or Qrels. `measures` are
-    values or names, None means the default set. `limit` samples that many of the judged queries with `seed`. If the documents
-    are chunks, `collapse` names their field with the document, such as a URL, and rankings and judgements are collapsed to
-    its values; `pool` is how many chunks of a ranking are collapsed. `primary` is the measure that decides, `margin` how far
-    below the best a system may be, `baseline` the system that others are compared with, and `costs` a number for each system,
-    in any unit, in place of its latency. `labels_by="people"` says that the judgements are people's, whatever the files say.
-    `looks="many"` uses the limits for looking again and again while queries arrive. `judgements="complete"` says that no
-    relevant document is unjudged.
-    """
-
-    systems: Mapping[str, Stage]
+    systems: Annotated[Mapping[str, Stage], Option("the systems by name")]
     dataset: Annotated[
         Dataset | str | os.PathLike[str],
-        Option('the folder of the dataset, irds:NAME, or "sample"; relative to this file', typed=str),
+        Option('the folder of the dataset, irds:NAME, or "sample"; relative to this file', typed=str, metavar="SOURCE"),
     ] = SAMPLE
-    split: Annotated[str, Option('which file of judgements, if the dataset has several (default: "test")')] = "test"
-    grade_map: Annotated[
-        Mapping[str, int] | None,
-        Option("a grade for each label in the judgements (default: none)", typed=dict[str, int]),
-    ] = None
-    on_conflict: Annotated[
-        OnConflict, Option("the grade of a pair that is judged twice with two grades: error, max, min, first or last")
-    ] = "error"
+    split: Annotated[str, Option("which file of judgements, if the dataset has several", metavar="NAME")] = "test"
+    grade_map: Annotated[Mapping[str, int] | None, GRADE_MAP._replace(typed=dict[str, int])] = None
+    on_conflict: OnConflictOption = "error"
     qrels: Annotated[
         Qrels | str | os.PathLike[str] | Sequence[Qrels | str | os.PathLike[str]] | None,
         Option(
-            "files with further judgements, such as those of `rankproof judge`; relative to this file (default: none)",
+            "files with further judgements, such as those of `rankproof judge`; relative to this file",
             typed=str | tuple[str, ...],
+            metavar="FILE",
+            repeated=True,
+            unset="none",
         ),
     ] = None
-    name: Annotated[str, Option("the name of the experiment (default: the file's name)")] = "experiment"
+    name: Annotated[str, Option("the name of the experiment", unset="the file's name")] = "experiment"
     measures: Annotated[
         Sequence[Measure | str] | None,
-        Option("the measures, the main one first (default: a standard set)", typed=tuple[str, ...]),
+        Option("the measures, the main one first", typed=tuple[str, ...], unset="a standard set"),
     ] = None
-    rel: Annotated[int, Option("the lowest grade that counts as relevant (default: 1)", least=1)] = 1
-    judged_only: Annotated[bool, Option("true removes unjudged documents before rankings are measured (default: false)")] = False
-    limit: Annotated[int | None, Option("number of judged queries to run, a random sample (default: all)", least=1)] = None
-    seed: Annotated[int, Option("seed of the samples of `limit` and of timed queries (default: 0)", least=0)] = 0
+    rel: Annotated[int, Option("the lowest grade that counts as relevant", least=1)] = 1
+    judged_only: Annotated[bool, Option("remove unjudged documents from the rankings first", letter="-J")] = False
+    limit: Annotated[int | None, Option("use a random sample of N judged queries", least=1, unset="all")] = None
+    seed: Annotated[int, Option("seed of the samples of `limit` and of timed queries", least=0, rare=True)] = 0
     collapse: Annotated[
-        str | None, Option("for chunks: the field that names the document of a chunk, such as url (default: none)")
+        str | None,
+        Option(
+            "for chunks: the field that names the document of a chunk, such as url; rankings and judgements are collapsed to it",
+            metavar="FIELD",
+            unset="none",
+            rare=True,
+        ),
     ] = None
-    pool: Annotated[int | None, Option("number of top chunks of a ranking to collapse (default: all)", least=1)] = None
-    primary: Annotated[
-        Measure | str | None, Option("the measure that decides which system is best (default: nDCG@10)", typed=str)
-    ] = None
-    margin: Annotated[
-        float | str | None,
-        Option('how far below the best a system may be: 0.01, or "5%" of the best mean (default: 0.02 or 10%, the smaller one)'),
-    ] = None
-    baseline: Annotated[str | None, Option("the system to compare with (default: bm25, else the first system)")] = None
-    costs: Mapping[str, float] = field(default_factory=dict, hash=False)
-    labels_by: Annotated[
-        LabelsBy | None,
-        Option("people: the judgements are people's, even if a file names a machine judge (default: as the files say)"),
-    ] = None
-    looks: Annotated[
-        Looks | None, Option("many: limits for looking again and again while queries arrive (default: one, or as the log says)")
-    ] = None
-    judgements: Annotated[
-        Completeness | None,
-        Option("complete: no relevant document is unjudged (default: unjudged documents may prevent a decision)"),
-    ] = None
+    pool: Annotated[int | None, Option("number of top chunks of a ranking to collapse", least=1, unset="all", rare=True)] = None
+    primary: Annotated[Measure | str | None, PRIMARY._replace(typed=str)] = None
+    margin: Annotated[float | str | None, MARGIN] = None
+    baseline: Annotated[str | None, BASELINE] = None
+    costs: Annotated[Mapping[str, float], COSTS] = field(default_factory=dict, hash=False)
+    labels_by: Annotated[LabelsBy | None, LABELS_BY] = None
+    looks: Annotated[Looks | None, LOOKS] = None
+    judgements: Annotated[Completeness | None, JUDGEMENTS] = None
 
     def _view(self) -> View:
         rows = tuple((name, clip_text(repr(stage), _SHOWN_STAGE)) for name, stage in self.systems.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import first_ids, pluralise, query_range
 from rankproof._data.view import View, Viewed, ViewedTables
 from rankproof._evaluation.result import MAX_DECIDED, Result, repeat_name, subset_result
+from rankproof._registry import Option
 from rankproof._statistics.decision_rule import Looks
 from rankproof.errors import RankproofError, UsageError, for_message
 
@@ -182,21 +183,30 @@ def reused_replies(system_runs: Iterable[SystemRun]) -> tuple[ReusedReplies, ...
     return tuple(replace(run.reused, system=run.name) for run in system_runs if run.reused)
 
 
+PRIMARY = Option("the measure that decides", metavar="MEASURE", unset="nDCG@10")
+MARGIN = Option(
+    "how far below the best a system may be: 0.01, or 5% of the best mean", metavar="D", unset="0.02 or 10%, the smaller one"
+)
+BASELINE = Option("the system to compare with", metavar="NAME", unset="every pair is compared; tables compare with bm25")
+COSTS = Option(
+    "cost of a system in any unit, instead of its latency or price", flag="--cost", metavar="NAME=N", repeated=True, rare=True
+)
+LABELS_BY = Option("people: the labels are people's, even if the files name a machine judge", unset="as the files say", rare=True)
+LOOKS = Option("many: limits for looking again and again while queries arrive", unset="one, or as the log says", rare=True)
+JUDGEMENTS = Option("complete: no relevant document is unjudged", unset="unjudged documents may prevent a decision", rare=True)
+
+
 @dataclass(frozen=True, slots=True)
 class DecisionSettings:
-    """The settings of the decision: primary measure, margin, baseline, and the cost of each system.
+    """The settings of the decision. None stands for the default."""
 
-    `labels_by` says that the labels are people's, whatever the files say. `looks` is "many" if the decision is looked at again
-    and again while queries arrive. `judgements` is "complete" if no relevant document is unjudged. None stands for the default.
-    """
-
-    primary: str | None = None
-    margin: float | str | None = None
-    baseline: str | None = None
-    costs: Mapping[str, float] = field(default_factory=dict, hash=False)
-    labels_by: LabelsBy | None = None
-    looks: Looks | None = None
-    judgements: Completeness | None = None
+    primary: Annotated[str | None, PRIMARY] = None
+    margin: Annotated[float | str | None, MARGIN] = None
+    baseline: Annotated[str | None, BASELINE] = None
+    costs: Annotated[Mapping[str, float], COSTS] = field(default_factory=dict, hash=False)
+    labels_by: Annotated[LabelsBy | None, LABELS_BY] = None
+    looks: Annotated[Looks | None, LOOKS] = None
+    judgements: Annotated[Completeness | None, JUDGEMENTS] = None
 
     def updated(self, **changes: Any) -> DecisionSettings:
         """The settings with those that are given, which are not None or empty, in place of their own."""

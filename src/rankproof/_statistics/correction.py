@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
+from rankproof._data.validation import SEED, check_options
+from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message
 
 Correction = Literal["holm", "bonferroni", "bh", "none"]
@@ -74,34 +76,27 @@ CORRECTION_NAMES: dict[Correction, str] = {
 }
 
 
-MIN_SAMPLES, MAX_SAMPLES = 100, 10_000_000
+MIN_SAMPLES = 100
+ALPHA = Option("significance level", above=0, below=0.5, metavar="A", rare=True)
+SAMPLES = Option("number of random samples", least=MIN_SAMPLES, most=10_000_000, rare=True)
+CORRECTION = Option("correction for multiple tests", rare=True)
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingOptions:
-    """`alpha` is the significance level of a family of tests, `samples` the number of random samples."""
+    """The settings of tests that sample."""
 
-    alpha: float = 0.05
-    samples: int = 100_000
-    seed: int = 0
+    alpha: Annotated[float, ALPHA] = 0.05
+    samples: Annotated[int, SAMPLES] = 100_000
+    seed: Annotated[int, SEED] = 0
 
     def __post_init__(self) -> None:
-        if not is_number(self.alpha) or not 0 < self.alpha < 0.5:
-            raise setting_error("alpha", self.alpha, "pass a number between 0 and 0.5, such as 0.05")
-        check_samples("samples", self.samples)
-        if not _is_integer(self.seed) or not 0 <= self.seed < 1 << 63:
-            raise setting_error("seed", self.seed, "pass a whole number from 0 to 2^63 - 1")
+        check_options(self)
 
     @property
     def percent(self) -> str:
         """The confidence level of an interval."""
         return f"{100 * (1 - self.alpha):.4g}%"
-
-
-def check_samples(name: str, value: Any) -> None:
-    """Raises a UsageError for a number of samples out of range."""
-    if not _is_integer(value) or not MIN_SAMPLES <= value <= MAX_SAMPLES:
-        raise setting_error(name, value, f"pass a whole number from {MIN_SAMPLES} to {MAX_SAMPLES:,}")
 
 
 def is_number(value: Any) -> bool:
@@ -112,7 +107,3 @@ def is_number(value: Any) -> bool:
 def setting_error(name: str, value: Any, fix: str) -> UsageError:
     """The error for a wrong setting."""
     return UsageError(f"{name} is {for_message(repr(value))}", fix=fix)
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import positive_int
+from rankproof._cli.flags import positive_int
 from rankproof._cli.terminal import Terminal
 from rankproof._version import __version__
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -15,17 +14,16 @@ from rankproof._analysis.compare.significance import TESTS, Test, TestedPair, ch
 from rankproof._analysis.inputs import checked_system_name
 from rankproof._data.arrays import FloatArray
 from rankproof._data.text import pluralise
-from rankproof._data.validation import checked_choice
+from rankproof._registry import Option
 from rankproof._statistics.correction import (
+    CORRECTION,
     CORRECTION_NAMES,
     CORRECTIONS,
+    SAMPLES,
     Correction,
     SamplingOptions,
-    check_samples,
     holm_of_two,
-    is_number,
     level_of,
-    setting_error,
 )
 from rankproof._statistics.intervals import (
     Interval,
@@ -50,31 +48,26 @@ from rankproof._statistics.permutation import MAX_EXACT_QUERIES, MAX_SAMPLED_QUE
 from rankproof.errors import UsageError
 from rankproof.measures._base import Measure
 
-
-def check_margin(name: str, value: Any) -> float:
-    """The margin, or a UsageError if it is not a number above 0."""
-    if not is_number(value) or not 0 < value < math.inf:
-        raise setting_error(name, value, "pass a difference above 0, such as 0.01 for one percentage point")
-    return float(value)
+TEST = Option("the test of a difference; when to use which: docs/statistics.md", rare=True)
+INTERVAL = Option("the interval: Student's t, or by bootstrap bca or percentile", rare=True)
+EQUIVALENCE = Option("also test for equivalence within this difference, such as 0.01", above=0, metavar="D", rare=True)
+SIGN_FLIPS = SAMPLES._replace(description="number of random sign flips")
+RESAMPLES = SAMPLES._replace(description="number of bootstrap resamples")
 
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions(SamplingOptions):
-    """Options of a comparison; `equivalence` is the margin of the equivalence tests, `resamples` is for bootstrap intervals."""
+    """The statistics of a comparison."""
 
-    test: Test = "randomisation"
-    correction: Correction = "holm"
-    interval: IntervalMethod = "t"
-    equivalence: float | None = None
-    resamples: int = 10_000
+    samples: Annotated[int, SIGN_FLIPS] = 100_000
+    test: Annotated[Test, TEST] = "randomisation"
+    correction: Annotated[Correction, CORRECTION] = "holm"
+    interval: Annotated[IntervalMethod, INTERVAL] = "t"
+    equivalence: Annotated[float | None, EQUIVALENCE] = None
+    resamples: Annotated[int, RESAMPLES] = 10_000
 
     def __post_init__(self) -> None:
-        for name, choices in (("test", Test), ("correction", Correction), ("interval", IntervalMethod)):
-            checked_choice(name, getattr(self, name), get_args(choices))
         SamplingOptions.__post_init__(self)
-        if self.equivalence is not None:
-            check_margin("equivalence", self.equivalence)
-        check_samples("resamples", self.resamples)
         if TESTS[self.test].all_pairs is not None:
             self._check_all_pairs(TESTS[self.test].title)
 

@@ -17,7 +17,7 @@ from rankproof._analysis.decision.sentences import margin_text, points
 from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
 from rankproof._analysis.inputs import AnalysisInput, named_measure
 from rankproof._data.text import format_p, limit_text, percent
-from rankproof._data.validation import checked_choice
+from rankproof._data.validation import checked_choice, checked_integer
 from rankproof._results.experiment_result import Completeness, LabelsBy
 from rankproof._statistics.decision_rule import Margin, parse_margin
 from rankproof._statistics.gate_rule import GateOutcome
@@ -76,6 +76,7 @@ class GateOptions:
 
     def __post_init__(self) -> None:
         checked_choice("unsure", self.unsure, get_args(Unsure))
+        checked_integer("seed", self.seed, 0, (1 << 63) - 1)
 
     @classmethod
     def of(

@@ -13,18 +13,17 @@ from rankproof._cli.answer_inputs import AnswerSource, add_answer_inputs, chosen
 from rankproof._cli.claim_judging import add_judge_options, answer_judges, check_judge_options, estimated_cost
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
+from rankproof._cli.flags import add_flags, add_option
 from rankproof._cli.inputs import FORMATS, show_tables
 from rankproof._cli.nugget_drafts import check_draft_options, draft_nuggets
 from rankproof._cli.options import (
-    add_correction_option,
     add_decision_options,
-    add_log_option,
-    add_sampling_options,
     decision_options,
     look_log,
 )
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
+from rankproof._data.validation import LOG
 from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:
@@ -66,6 +65,8 @@ then have the references"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the files, the measures, the judge and the statistics."""
+    from rankproof._analysis.compare.pairs import CompareOptions
+
     parser.set_defaults(parser=parser, model=None, judgements=None)
     add_answer_inputs(parser)
     what = parser.add_argument_group("output")
@@ -87,10 +88,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     decision = parser.add_argument_group("decision")
     add_decision_options(decision, primary="the first of -m, else F1 or the first measure", of_rankings=False)
-    add_log_option(decision)
+    add_option(decision, "log", LOG)
     how = parser.add_argument_group("statistics")
-    add_correction_option(how)
-    add_sampling_options(how, samples=None, of="sign flips (default: 100000), and of permutations of segments (default: 10000)")
+    add_flags(how, CompareOptions, ("correction", "alpha", "seed"))
+    add_flags(how, CompareOptions, ["samples"], samples=None)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

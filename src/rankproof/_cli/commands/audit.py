@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import positive_int
 from rankproof._cli.command import Command
+from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._cli.terminal import Terminal
-
-if TYPE_CHECKING:
-    pass
-
 
 USAGE = "RESULTS… | QRELS RUN… [--tools] [--ties] [--unjudged] [--judge-next N] [options]"
 EXAMPLES = """\
@@ -30,17 +25,11 @@ measure; a choice, --details and the other formats show every row"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and the parts to show."""
+    from rankproof._api.analyses import audit
+
     add_analysis_options(parser)
     group = parser.add_argument_group("parts")
-    group.add_argument("--tools", action="store_true", help="values and best system by the conventions of other tools")
-    group.add_argument("--ties", action="store_true", help="expected, worst and best value over all orders of ties")
-    group.add_argument("--unjudged", action="store_true", help="bounds for unjudged documents, and pool bias")
-    group.add_argument(
-        "--judge-next",
-        type=positive_int,
-        metavar="N",
-        help="the N unjudged pairs to judge first, by their expected effect on the decision",
-    )
+    add_flags(group, audit, ("tools", "ties", "unjudged", "judge_next"))
     add_details_option(group)
 
 

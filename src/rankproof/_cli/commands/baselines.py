@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 
 from rankproof._cli.command import Command
+from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import (
     DEFAULT_SPLIT,
-    add_band_options,
-    add_corpus_size_option,
     read_dataset_or_sample,
 )
 from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
@@ -31,14 +30,15 @@ Formulas: docs/baselines.md"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and the baselines."""
+    from rankproof._api.baselines import baselines
+
     add_analysis_options(parser)
     group = parser.add_argument_group("baselines")
-    add_corpus_size_option(group)
+    add_flags(group, baselines, ("documents", "bands", "profile"))
     group.add_argument("--dataset", metavar="SOURCE", help="run title-only and full-text BM25 on this dataset, or on sample")
     group.add_argument(
         "--split", default=DEFAULT_SPLIT, metavar="NAME", help="the split of the dataset's judgements (default: test)"
     )
-    add_band_options(group)
     add_details_option(group)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import any_float, positive_int
 from rankproof._cli.command import Command
+from rankproof._cli.flags import add_flags, add_option, values_of
 from rankproof._cli.inputs import (
     INPUTS_HELP,
     add_analysis_options,
@@ -15,10 +15,7 @@ from rankproof._cli.inputs import (
     read_input_with_texts,
 )
 from rankproof._cli.options import (
-    add_correction_option,
     add_decision_options,
-    add_log_option,
-    add_sampling_options,
     add_segment_options,
     decision_options,
     look_log,
@@ -26,6 +23,7 @@ from rankproof._cli.options import (
 )
 from rankproof._cli.output import machine_judgement_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._data.validation import LABELS, LOG
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
@@ -53,37 +51,18 @@ table of all numbers. --by shows in which segments the chosen system, or each sy
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and the statistics."""
+    from rankproof._analysis.compare.pairs import CompareOptions
+
     add_analysis_options(parser, f"{INPUTS_HELP}; with -m of answer measures also RAG logs")
     decision = parser.add_argument_group("decision")
     add_decision_options(decision, primary="the first of -m, else nDCG@10")
-    add_log_option(decision)
+    add_option(decision, "log", LOG)
     segments = parser.add_argument_group("segments: in which queries is a system worse?")
     add_segment_options(segments)
     add_dataset_options(segments)
-    parser.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="labels of people that check a machine judge, made with serve RESULTS --label 30 (default: beside RESULTS)",
-    )
+    add_option(decision, "labels", LABELS)
     group = parser.add_argument_group("statistics")
-    group.add_argument(
-        "--test",
-        choices=("randomisation", "t", "wilcoxon", "sign", "tukey", "tukey-one-way", "friedman"),
-        default="randomisation",
-        help="the test (default: randomisation); when to use which: docs/statistics.md",
-    )
-    add_correction_option(group)
-    group.add_argument(
-        "--interval",
-        choices=("t", "bca", "percentile"),
-        default="t",
-        help="Student's t, or bootstrap: bca, percentile (default: t)",
-    )
-    group.add_argument(
-        "--equivalence", type=any_float, metavar="D", help="also test for equivalence within this difference, such as 0.01"
-    )
-    add_sampling_options(group, samples=100_000, of="sign flips")
-    group.add_argument("--resamples", type=positive_int, default=10_000, metavar="N", help="bootstrap resamples (default: 10000)")
+    add_flags(group, CompareOptions)
     group.add_argument("--details", action="store_true", help="also show every pair, significance letters and all numbers")
 
 
@@ -128,16 +107,7 @@ def _compare(inputs: AnalysisInput, args: argparse.Namespace) -> Comparison:
     from rankproof._analysis.compare.joined_values import join_systems
     from rankproof._analysis.compare.pairs import CompareOptions
 
-    options = CompareOptions(
-        alpha=args.alpha,
-        samples=args.samples,
-        seed=args.seed,
-        test=args.test,
-        correction=args.correction,
-        interval=args.interval,
-        equivalence=args.equivalence,
-        resamples=args.resamples,
-    )
+    options = CompareOptions(**values_of(args, CompareOptions))
     if len(inputs.systems) < 2 or not are_answer_measures(list(inputs.result.systems[0].measures)):
         join_systems(inputs.result)
     groupings = list(requested_groupings(inputs, args)) if args.by or args.by_file else []

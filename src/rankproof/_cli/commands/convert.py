@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import add_judgement_options, add_on_duplicate_option, single_character
 from rankproof._cli.command import Command
+from rankproof._cli.flags import GRADES, add_flags, single_character
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
+from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--delimiter", type=single_character, metavar="D", help="column separator of the input; 'tab' for a tab character"
     )
     parser.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the input (default: utf-8)")
-    add_judgement_options(parser)
-    add_on_duplicate_option(parser)
+    add_flags(parser, ReadArguments, GRADES)
+    add_flags(parser, ReadArguments, ["on_duplicate"])
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import any_float
 from rankproof._cli.command import Command
+from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_analysis_options, check_exists, read_input, show_tables
 from rankproof._cli.output import add_details_option, check_output, is_summary_view, show_value_notes
 from rankproof._cli.terminal import Terminal
@@ -31,10 +31,11 @@ the values of each query, or of each two orders. Formulas: docs/agreement.md"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and the settings of rank-biased overlap."""
+    from rankproof._api.agreement import correlate
+
     add_analysis_options(parser, "two or more runs, or results folders; with -m, the judgements and three or more runs")
     group = parser.add_argument_group("agreement")
-    group.add_argument("--other-qrels", metavar="FILE", help="order the systems by these judgements too")
-    group.add_argument("--persistence", type=any_float, default=0.9, metavar="P", help="p of rank-biased overlap (default: 0.9)")
+    add_flags(group, correlate, ("other_qrels", "persistence"))
     add_details_option(group)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from rankproof._cli.arg_types import nonnegative_int, positive_int
 from rankproof._cli.command import Command
+from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_analysis_options, add_dataset_options, read_input_with_texts, show_tables
-from rankproof._cli.options import add_corpus_size_option, add_segment_options, requested_groupings
+from rankproof._cli.options import add_segment_options, requested_groupings
 from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._cli.terminal import Terminal
 
@@ -27,27 +27,18 @@ The rules, their thresholds and sources are in docs/diagnosis.md"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the segments and the level of detail."""
+    from rankproof._api.analyses import diagnose
+
     add_analysis_options(parser)
     segments = parser.add_argument_group("segments")
     add_segment_options(segments)
     add_dataset_options(segments)
     group = parser.add_argument_group("detail")
-    group.add_argument("--system", metavar="NAME", help="the system whose failed queries are listed (default: the best)")
-    group.add_argument(
-        "--failed", type=nonnegative_int, metavar="N", help="number of failed queries to list (default: 5, or 10 with --details)"
-    )
-    group.add_argument(
-        "--top",
-        type=positive_int,
-        default=10,
-        metavar="K",
-        help="a query fails if none of its first K documents is relevant (default: 10)",
-    )
+    add_flags(group, diagnose, ("system", "failed", "top", "documents"), failed=None)
     group.add_argument(
         "--rules", action="store_true", help="show the rules and the systems to which each applies, as JSON and CSV do"
     )
     add_details_option(group)
-    add_corpus_size_option(group)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

@@ -7,8 +7,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import judgement_options
 from rankproof._cli.command import Command
+from rankproof._cli.flags import judgement_options
 from rankproof._cli.inputs import add_analysis_options, check_result_document, read_input, show_tables
 from rankproof._cli.options import is_sample, read_dataset_or_sample
 from rankproof._cli.output import check_output

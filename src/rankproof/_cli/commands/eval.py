@@ -7,8 +7,8 @@ from collections.abc import Collection
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import first_few
 from rankproof._cli.command import Command
+from rankproof._cli.flags import first_few
 from rankproof._cli.options import add_arguments, evaluate_options
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import positive_int
 from rankproof._cli.command import Command
+from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import (
     add_analysis_options,
     add_dataset_options,
@@ -17,6 +17,7 @@ from rankproof._cli.inputs import (
 )
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
+from rankproof._registry import arguments_of
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,14 +43,13 @@ of rankings to a fused score, of terms to a BM25 score"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and the value to explain."""
+    from rankproof._api.explain import explain
+
     add_analysis_options(parser)
     group = parser.add_argument_group("value to explain")
-    group.add_argument("--system", metavar="S", help="the system (default: the best one)")
-    group.add_argument("--against", metavar="S", help="explain the difference to this system, not the mean")
-    group.add_argument("--query", metavar="Q", help="explain the value of this query: its id, or its text where texts are known")
-    group.add_argument("--doc", metavar="D", help="explain the score of this document for the query")
-    add_dataset_options(group, "the dataset: texts for run files, and the terms of a BM25 score of a results folder")
-    group.add_argument("--top", type=positive_int, metavar="N", help="rows of each list (default: 5 queries, 10 documents)")
+    add_flags(group, explain, ("system", "against", "query", "doc"))
+    add_dataset_options(group, arguments_of(explain)["dataset"].option.description)
+    add_flags(group, explain, ["top"])
     group.add_argument("--answer", metavar="TEXT", help="explain the F1 of this answer")
     group.add_argument("--reference", metavar="TEXT", help="the reference answer")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import query_ids
 from rankproof._cli.command import Command
+from rankproof._cli.flags import query_ids
 from rankproof._cli.inputs import ONE_INPUT_HELP, add_input_options, are_answer_measures, read_input, reevaluate
 from rankproof._cli.output import check_output, show_value_notes
 from rankproof._cli.terminal import STDOUT, Terminal

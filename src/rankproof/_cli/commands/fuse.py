@@ -6,11 +6,12 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.arg_types import add_on_duplicate_option, first_few, float_list, single_character
 from rankproof._cli.command import Command
+from rankproof._cli.flags import add_flags, first_few, float_list
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof._data.text import pluralise
+from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,14 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output; .gz and .zst compress")
     out.add_argument("--format", metavar="FORMAT", help="output format (default: by the suffix of the file, else trec)")
     read_options = parser.add_argument_group("input files")
-    read_options.add_argument("--run-format", metavar="FORMAT", help="format of the runs, if not detected")
-    read_options.add_argument("--delimiter", type=single_character, metavar="D", help="column separator; tab or \\t for a tab")
-    read_options.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the files (default: utf-8)")
-    read_options.add_argument(
-        "--order", choices=("score", "rank"), default="score", help="rank documents by score or by rank (default: score)"
-    )
-    read_options.add_argument("--lower-is-better", action="store_true", help="the scores are distances")
-    add_on_duplicate_option(read_options)
+    reading = ("run_format", "delimiter", "encoding", "order", "lower_is_better", "on_duplicate")
+    add_flags(read_options, ReadArguments, reading)
 
 
 def _parts_list() -> str:

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import nonnegative_int
 from rankproof._cli.command import Command
+from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import (
     add_analysis_options,
     add_dataset_options,
@@ -17,9 +17,6 @@ from rankproof._cli.inputs import (
     show_tables,
 )
 from rankproof._cli.options import (
-    add_judgements_option,
-    add_labels_by_option,
-    add_margin_option,
     add_segment_options,
     requested_groupings,
     without_repeats,
@@ -55,45 +52,23 @@ the measures of the answers if only they were measured."""
 FAILED_EXIT_CODE = 3
 
 
+_REQUIREMENTS = ("baseline", "save", "thresholds", "max_drops", "self_test", "accept_loss", "systems")
+_SETTINGS = ("primary", "margin", "unsure", "labels_by", "judgements", "seed")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the baseline and the thresholds."""
+    from rankproof._api.checks import gate
+
     add_analysis_options(parser)
     group = parser.add_argument_group("requirements")
-    group.add_argument("--baseline", metavar="FILE", help="the values to compare with: a file that --save wrote")
-    group.add_argument(
-        "--save", metavar="FILE", help="save the values as the next baseline, if the gate passes; - is standard output"
-    )
-    group.add_argument(
-        "--primary",
-        metavar="M",
-        help="the measure whose drop fails the gate (default: that of the experiment, else nDCG@10, else the first)",
-    )
-    group.add_argument("--threshold", action="append", default=[], metavar="T", help="a bound, such as nDCG@10>=0.45; repeatable")
-    group.add_argument(
-        "--max-drop", action="append", default=[], metavar="M=D", help="the largest allowed drop, such as nDCG@10=0.02"
-    )
-    add_margin_option(group, "a drop that does not matter: 0.01, or 5%% of the higher mean")
-    group.add_argument(
-        "--self-test", action="store_true", help="how often a gate on repeats, or on two runs, of the same system fails by chance"
-    )
-    group.add_argument(
-        "--accept-loss", action="store_true", help="make the newest baseline the first one, which ends an alarm of a slow loss"
-    )
-    group.add_argument(
-        "--unsure", choices=("warn", "fail"), default="warn", help="what an unsure gate does: warn, or fail (default: warn)"
-    )
-    group.add_argument(
-        "--system", action="append", default=[], metavar="NAME", help="only this system; repeatable (default: all)"
-    )
-    add_labels_by_option(group)
-    add_judgements_option(group)
-    group.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")
+    add_flags(group, gate, (*_REQUIREMENTS, *_SETTINGS))
     segments = parser.add_argument_group("segments")
     add_segment_options(segments)
     add_dataset_options(segments)
     also = parser.add_argument_group("further output")
     also.add_argument("--junit", metavar="FILE", help="also write the checks as JUnit XML")
-    also.add_argument("--log", metavar="FILE", help="count comparisons in a log, JSON lines; from ten on their corrected gain")
+    add_flags(also, gate, ["log"])
     also.add_argument("--comment", metavar="FILE", help="also write the checks as a Markdown comment")
 
 
@@ -116,7 +91,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         inputs,
         baseline,
         settings,
-        systems=args.system,
+        systems=args.systems or (),
         groupings=segments,
         path=args.baseline,
         accept_loss=args.accept_loss,
@@ -133,7 +108,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _has_requirement(args: argparse.Namespace) -> bool:
-    return args.baseline is not None or bool(args.threshold)
+    return args.baseline is not None or bool(args.thresholds)
 
 
 def _run_self_test(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -146,7 +121,7 @@ def _run_self_test(args: argparse.Namespace, terminal: Terminal) -> int:
     settings = _settings(args)
     args.measures = evaluated_measures(args.measures or (), None, settings) or None
     inputs = read_input(args, of_answers=True, of_rankings=MAIN_MEASURES)
-    gate = self_test(inputs, settings, systems=args.system)
+    gate = self_test(inputs, settings, systems=args.systems or ())
     _write(gate, args, inputs.name)
     show_tables([gate_table(gate, settings)], args, terminal)
     show_value_notes(inputs.result, terminal)
@@ -162,8 +137,8 @@ def _ended(gate: GateResult, terminal: Terminal) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    needing = (*(() if args.self_test else ("primary",)), "max_drop", "by", "by_file", *(() if args.save else ("accept_loss",)))
-    used = [f"--{name.replace('_', '-')}" for name in needing if getattr(args, name)]
+    needing = (*(() if args.self_test else ("primary",)), "max_drops", "by", "by_file", *(() if args.save else ("accept_loss",)))
+    used = [f"--{name.replace('max_drops', 'max_drop').replace('_', '-')}" for name in needing if getattr(args, name)]
     if args.baseline is None and used:
         raise UsageError(f"{used[0]} needs a baseline", fix="specify it with --baseline")
     if args.self_test and any(file is not None for file in (args.baseline, args.save, args.log)):
@@ -191,18 +166,10 @@ def _check_saves_only(args: argparse.Namespace) -> None:
 
 
 def _settings(args: argparse.Namespace) -> GateOptions:
-    from rankproof._analysis.gate.rules import GateOptions, max_drop_of
+    from rankproof._analysis.gate.rules import GateOptions
 
-    return GateOptions.of(
-        thresholds=args.threshold,
-        max_drops=without_repeats("--max-drop", list(map(max_drop_of, args.max_drop))),
-        primary=args.primary,
-        margin=args.margin,
-        unsure=args.unsure,
-        labels_by=args.labels_by,
-        judgements=args.judgements,
-        seed=args.seed,
-    )
+    drops = without_repeats("--max-drop", args.max_drops or ())
+    return GateOptions.of(thresholds=args.thresholds or (), max_drops=drops, **{name: getattr(args, name) for name in _SETTINGS})
 
 
 def _baseline(path: str | None) -> Baseline | None:
@@ -239,7 +206,7 @@ def _save(inputs: AnalysisInput, args: argparse.Namespace, terminal: Terminal, c
     from rankproof._analysis.gate.anchor import next_baseline
     from rankproof._analysis.gate.baseline import baseline_json
 
-    baseline, notes = next_baseline(inputs, args.save, args.system, checks, accept_loss=args.accept_loss)
+    baseline, notes = next_baseline(inputs, args.save, args.systems or (), checks, accept_loss=args.accept_loss)
     write_or_show(baseline_json(baseline), args.save, terminal)
     if args.save not in STDOUT:
         for note in notes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import name_list, nonnegative_int, positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
+from rankproof._cli.flags import name_list, nonnegative_int, positive_int
 from rankproof._cli.llm_options import FORMATS, add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import add_judgement_options, judgement_options, named_setting, single_character
 from rankproof._cli.command import Command
+from rankproof._cli.flags import GRADES, add_flags, judgement_options, named_setting, single_character
 from rankproof._cli.inputs import show_tables
 from rankproof._cli.options import DEFAULT_SPLIT
 from rankproof._cli.terminal import Terminal
+from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     columns.add_argument("--grade-column", metavar="C", help="the grade or label of query and document")
     columns.add_argument("--weight-column", metavar="C", help="the weight of the query: its share of the traffic, in any unit")
     grades = parser.add_argument_group("judgements")
-    add_judgement_options(grades)
+    add_flags(grades, ReadArguments, GRADES)
     grades.add_argument("--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"the split to import (default: {DEFAULT_SPLIT})")
     files = parser.add_argument_group("input files")
     files.add_argument("--delimiter", type=single_character, metavar="D", help="column separator, if not detected")

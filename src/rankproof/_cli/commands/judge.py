@@ -8,14 +8,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import add_judgement_options, judgement_options, nonnegative_int, positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
+from rankproof._cli.flags import GRADES, add_flags, judgement_options, nonnegative_int, positive_int
 from rankproof._cli.llm_options import FORMATS, add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
 from rankproof._cli.options import is_sample, read_dataset_or_sample
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
 from rankproof._data.text import pluralise
+from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="human judgements to compare the judge with, which count before its own; also the pairs, if no other option does",
     )
-    add_judgement_options(which)
+    add_flags(which, ReadArguments, GRADES)
     which.add_argument("--sample", type=positive_int, metavar="N", help="use a random sample of N human judgements")
     which.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")
     who = parser.add_argument_group("judge")

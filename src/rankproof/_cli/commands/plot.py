@@ -6,8 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING, get_args
 
-from rankproof._cli.arg_types import any_float, name_list
 from rankproof._cli.command import Command
+from rankproof._cli.flags import any_float, name_list
 from rankproof._cli.inputs import add_dataset_options, add_input_options, read_input_with_texts
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal

@@ -7,15 +7,15 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.arg_types import add_judgement_options, name_list, nonnegative_int, positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.cost_estimate import show_cost_estimate
 from rankproof._cli.execution_options import add_execution_options, run_options, storage_options
 from rankproof._cli.exit_codes import signal_exit_code
-from rankproof._cli.options import add_decision_options, add_judged_only_option, decision_options
+from rankproof._cli.flags import GRADES, add_flags, name_list
+from rankproof._cli.options import add_decision_options, decision_options
 from rankproof._cli.output import note_lines
 from rankproof._cli.parser import unknown_name_error
 from rankproof._cli.terminal import Terminal
@@ -52,30 +52,18 @@ FORMATS = ("table", "json", "csv", "markdown")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the experiment, the dataset, the execution and the output."""
+    from rankproof._experiment.experiment import Experiment
+
+    # An option that is not passed leaves the key of the experiment file as it is.
+    unset = dict.fromkeys((field.name for field in fields(Experiment)), None)
     parser.add_argument(
         "experiment", nargs="?", metavar="EXPERIMENT.toml", help="the experiment file; without it, the default systems run"
     )
     what = parser.add_argument_group("experiment")
-    what.add_argument("--dataset", metavar="SOURCE", help="the documents, queries and judgements (default: the built-in sample)")
-    what.add_argument("--split", metavar="NAME", help="the split of the judgements (default: test)")
-    what.add_argument(
-        "--qrels", action="append", metavar="FILE", help="further judgements, repeatable: what judge or serve wrote"
-    )
-    add_judgement_options(what, on_conflict=None)
+    add_flags(what, Experiment, ("dataset", "split", "qrels", *GRADES), **unset)
     what.add_argument("--systems", type=name_list, metavar="A,B…", help="only these systems and their inputs")
     what.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR")
-    add_judged_only_option(what)
-    what.add_argument("--limit", type=positive_int, metavar="N", help="use only N of the judged queries")
-    what.add_argument(
-        "--seed",
-        type=nonnegative_int,
-        metavar="N",
-        help="random seed that selects the queries of --limit and --latency-queries (default: 0)",
-    )
-    what.add_argument(
-        "--collapse", metavar="FIELD", help="if documents are chunks: collapse them to the values of this field, such as url"
-    )
-    what.add_argument("--pool", type=positive_int, metavar="N", help="collapse only the top N chunks of a ranking (default: all)")
+    add_flags(what, Experiment, ("judged_only", "limit", "seed", "collapse", "pool"), **unset)
     add_decision_options(parser.add_argument_group("decision"))
     add_execution_options(parser)
     out = parser.add_argument_group("output")

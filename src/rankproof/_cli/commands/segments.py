@@ -5,16 +5,12 @@ from __future__ import annotations
 import argparse
 
 from rankproof._cli.command import Command
+from rankproof._cli.flags import add_flags, add_option, values_of
 from rankproof._cli.inputs import add_analysis_options, add_dataset_options, read_input_with_texts, show_tables
-from rankproof._cli.options import (
-    add_band_options,
-    add_correction_option,
-    add_sampling_options,
-    add_segment_options,
-    requested_groupings,
-)
+from rankproof._cli.options import add_segment_options, requested_groupings
 from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._cli.terminal import Terminal
+from rankproof._data.validation import BANDS, PROFILE
 
 USAGE = "RESULTS… | QRELS RUN… [--by FIELD] [-m MEASURES] [options]"
 EXAMPLES = """\
@@ -35,15 +31,16 @@ shows every segment of each system. csv is one table with a row for each segment
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the segments and the statistics."""
+    from rankproof._analysis.segments import SegmentOptions
+
     add_analysis_options(parser)
     group = parser.add_argument_group("segments")
     add_segment_options(group)
     add_dataset_options(group)
-    add_band_options(group)
+    add_option(group, "bands", BANDS)
+    add_option(group, "profile", PROFILE)
     add_details_option(group)
-    how = parser.add_argument_group("statistics")
-    add_correction_option(how)
-    add_sampling_options(how, samples=10_000, of="permutations of the segments")
+    add_flags(parser.add_argument_group("statistics"), SegmentOptions)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -51,7 +48,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._analysis.bands import requested_profiles
     from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segment_findings, segments
 
-    settings = SegmentOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)
+    settings = SegmentOptions(**values_of(args, SegmentOptions))
     all_measures = bool(args.measures)
     profiles = requested_profiles(args.bands, args.profile) if args.bands or args.profile else None
     inputs = read_input_with_texts(args, of_answers=True)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import nonnegative_int, positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import escaped_traceback
+from rankproof._cli.flags import nonnegative_int, positive_int
 from rankproof._cli.inputs import add_dataset_options, add_input_options, dataset_of_runs
 from rankproof._cli.options import add_decision_options, decision_options, read_dataset_or_sample
 from rankproof._cli.terminal import Terminal

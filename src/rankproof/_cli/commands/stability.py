@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from rankproof._cli.arg_types import any_float, nonnegative_ints, positive_int
 from rankproof._cli.command import Command
+from rankproof._cli.flags import add_flags, values_of
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import add_decision_options, decision_options
 from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes
@@ -25,22 +25,14 @@ the rounds. What each check does: docs/audit.md"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the decision and the checks."""
+    from rankproof._analysis.stability import StabilityOptions
+    from rankproof._api.agreement import stability
+
     add_analysis_options(parser)
     add_decision_options(parser.add_argument_group("decision"))
     group = parser.add_argument_group("checks")
-    group.add_argument("--splits", type=positive_int, default=1_000, metavar="N", help="random halves (default: 1000)")
-    group.add_argument(
-        "--flip", type=any_float, default=0.1, metavar="SHARE", help="share of grades to change; 0 for none (default: 0.1)"
-    )
-    group.add_argument("--rounds", type=positive_int, default=50, metavar="N", help="rounds with changed grades (default: 50)")
-    group.add_argument(
-        "--other-qrels", action="append", default=[], metavar="FILE", help="judgements of another judge; repeatable"
-    )
-    group.add_argument(
-        "--pools", type=nonnegative_ints, default=[10, 20, 50], metavar="K,K…", help="depths of pools (default: 10,20,50)"
-    )
-    group.add_argument("--alpha", type=any_float, default=0.05, metavar="A", help="significance level (default: 0.05)")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random numbers (default: 0)")
+    add_flags(group, StabilityOptions)
+    add_flags(group, stability, ["other_qrels"])
     add_details_option(group)
 
 
@@ -49,10 +41,10 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._analysis.stability import StabilityOptions, stability
     from rankproof._api.agreement import read_other_judgements
 
-    options = StabilityOptions(args.splits, args.flip, args.rounds, tuple(args.pools), args.alpha, args.seed)
+    options = StabilityOptions(**values_of(args, StabilityOptions))
     inputs = read_input(args, also=[args.primary] if args.primary else [], usual=True)
     args.primary = args.primary or inputs.decision_settings.primary
-    others = [read_other_judgements(path) for path in args.other_qrels]
+    others = [read_other_judgements(path) for path in args.other_qrels or ()]
     tables = stability(inputs, others, options, **decision_options(args))
     show_tables(tables[:1] if is_summary_view(args) or args.format == "csv" else tables, args, terminal)
     show_value_notes(inputs.result, terminal)

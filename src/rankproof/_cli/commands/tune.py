@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import any_float, budget_limits, name_list, nonnegative_int, positive_int
 from rankproof._cli.command import Command
+from rankproof._cli.flags import any_float, budget_limits, name_list, nonnegative_int, positive_int
 from rankproof._cli.inputs import FORMATS, add_input_options
 from rankproof._cli.output import add_details_option, check_output, is_summary_view, summary_tables, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from rankproof._cli.arg_types import add_judgement_options, name_list, nonnegative_int
 from rankproof._cli.command import Command
 from rankproof._cli.commands.tokenizers import compare, train
+from rankproof._cli.flags import GRADES, add_flags, name_list, nonnegative_int
 from rankproof._cli.terminal import Terminal
+from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import UsageError
 
 USAGE = "train DATASET -o FOLDER | compare DATASET [--checkpoints FOLDER]"
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the action, the dataset and the options of each action."""
     parser.add_argument("action", choices=tuple(_ACTIONS), help="train encoders, or compare them")
     parser.add_argument("dataset", metavar="DATASET", help="a folder with corpus.jsonl, queries.jsonl and qrels, or sample")
-    add_judgement_options(parser)
+    add_flags(parser, ReadArguments, GRADES)
     parser.add_argument("-o", "--output", metavar="FOLDER", help="folder for the checkpoints, or for the tables and charts")
     parser.add_argument(
         "--split", metavar="NAME", help="split of the judged queries (default: train for train, test for compare)"

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
-from rankproof._cli.arg_types import name_list, nonnegative_ints, positive_int
+from rankproof._cli.flags import name_list, nonnegative_ints, positive_int
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, escape_invisible
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import any_float, name_list, nonnegative_int, positive_int
+from rankproof._cli.flags import any_float, name_list, nonnegative_int, positive_int
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
 
