@@ -6,6 +6,7 @@ holds records that a decorator registers when their module is imported. Installe
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +14,7 @@ from contextlib import nullcontext
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, lru_cache, reduce
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import Parameter, signature, unwrap
 from operator import or_
 from types import NoneType, UnionType
 from typing import (
@@ -133,11 +134,12 @@ def arguments_of(function: Any) -> Mapping[str, Setting]:
 
 @cache
 def _arguments(function: Any) -> dict[str, Setting]:
-    hints = get_type_hints(function, include_extras=True)
     if is_typeddict(function):
+        hints = get_type_hints(function, include_extras=True)
         keys = {name: setting_of(name, hint, None) for name, hint in hints.items()}
         return {name: setting._replace(default=setting.option.default) for name, setting in keys.items()}
     arguments: dict[str, Setting] = {}
+    hints = get_type_hints(function, localns=_KnownNames(unwrap(function).__globals__), include_extras=True)
     for parameter in signature(function).parameters.values():
         hint = hints.get(parameter.name, Any)
         if parameter.kind is Parameter.VAR_KEYWORD:
@@ -242,6 +244,13 @@ def lazy_names(
     targets = [component.target.partition(":") for registry in registries for component in registry.components]
     modules = {attribute: module for module, _, attribute in targets} | others
     return sorted(modules), LazyAttributes(package, modules), lambda: sorted(modules)
+
+
+class _KnownNames(dict[str, Any]):
+    """The names of a module. A name that is imported only for type checkers is Any, so that nothing heavy is imported."""
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(builtins, name, Any)
 
 
 def _field_setting(part: Field[Any], hint: Any) -> Setting:

@@ -204,6 +204,8 @@ def test_every_option_is_used_and_described(test: Any, correction: Any, interval
     assert "99% intervals" in how
     assert {"t": "Student's t", "bca": "BCa", "percentile": "percentile"}[interval] in how
     assert {"t": "paired t-test", "randomisation": "(2,000 flips)"}[test] in how
+    over = {"holm": "Holm over 6 tests", "bonferroni": "Bonferroni over 6 tests", "bh": "Benjamini-Hochberg over 6 tests"}
+    assert over.get(correction, "no correction; ") in how
     for row in table_of(tables, "details").records():
         chosen = row["p randomisation" if test == "randomisation" else "p t-test"]
         assert row["p"] >= chosen if correction != "none" else row["p"] == chosen  # type: ignore[operator]

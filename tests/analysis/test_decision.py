@@ -12,7 +12,9 @@ import pytest
 
 from rankproof._analysis.decision.decide import DecisionData, decide, margin_amount
 from rankproof._analysis.decision.queries_needed import rounded_up
-from rankproof._analysis.decision.record import Costs, Decision, PairDifference, QueriesNeeded, SystemRisk
+from rankproof._analysis.decision.record import Costs, Decision, PairDifference, QueriesNeeded, Scenario, SystemRisk
+from rankproof._analysis.decision.scenarios import doubt_table
+from rankproof._analysis.decision.sentences import _cost_ratio
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.decision_rule import Margin, parse_margin
 from rankproof._statistics.intervals import enough_differ, mean_interval
@@ -589,3 +591,34 @@ def test_a_choice_of_two_systems_and_several_equally_good_ones_are_not_called_op
     many = decided({name: BASE + at * STEP / 10 for at, name in enumerate("abcde")})
     assert (two.outcome, many.outcome) == ("ship", "either")
     assert not any("optimistic" in sentence for decision in (two, many) for sentence in decision.sentences)
+
+
+@pytest.mark.parametrize(
+    ("costs", "unit", "words"),
+    [
+        ((1.0, 1.1), "given", "as expensive"),
+        ((1.0, 1.1), "money", "as expensive"),
+        ((1.0, 1.2), "money", "20% more expensive"),
+        ((1.2, 1.0), "money", "20% cheaper"),
+        ((10.0, 10.9), "ms", "as fast"),
+        ((0.2, 1.0), "ms", "as fast"),
+        ((1.0, None), "given", ""),
+    ],
+)
+def test_costs_within_a_tenth_or_a_millisecond_are_the_same(costs: tuple[float, float | None], unit: Any, words: str) -> None:
+    base, system = (SystemRisk(name, 0.5, None, None, None, cost, 0.0) for name, cost in zip("ab", costs, strict=True))
+    assert _cost_ratio(open_decision(cost_unit=unit), base, system) == words
+
+
+def test_a_decision_by_latency_says_how_many_queries_were_timed() -> None:
+    systems = open_decision().by_system
+    timed = tuple(replace(system, timed=count) for system, count in zip(systems, (60, 62), strict=True))
+    assert replace(open_decision(), by_system=timed).timed_queries == "60 to 62 queries"
+    assert open_decision().timed_queries == ""
+
+
+def test_all_doubt_about_missing_values_comes_from_queries_and_scenarios() -> None:
+    scenario = Scenario("abstentions as wrong", ("a",), 0.02)
+    table = doubt_table(open_decision(scenarios=(scenario, replace(scenario, name="without abstentions"))))
+    assert table is not None
+    assert table.rows[0][:2] == ("queries", 1.0)

@@ -12,6 +12,8 @@ import pytest
 
 import rankproof as rp
 from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.compare.people_labels import present_labels
+from rankproof._analysis.decision.decide import DecisionData, labelled_interval
 from rankproof._analysis.decision.judge_sentences import check_sentences
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.decision.scenarios import doubt_table
@@ -20,7 +22,9 @@ from rankproof._cli.main import main
 from rankproof._data.qrels import Qrels
 from rankproof._results.judgements import with_judgements
 from rankproof._results.label_tasks import draw_questions, read_label_draw
+from rankproof._statistics.labelled_means import labelled_means
 from rankproof.errors import UsageError
+from rankproof.measures import parse_measure
 from support.labelled_results import LABEL, judged_by, labelled_folder, with_contexts, write_claim_labels, write_draw
 
 
@@ -85,6 +89,16 @@ def test_a_close_race_says_how_many_labelled_questions_decide(tmp_path: Path) ->
     wanted = "About 80 labelled questions (40 more) decide with a chance of 80%."
     assert decision.sentences[0] == f"Not decided: 40 of 400 questions are labelled. {wanted}"
     assert re.fullmatch(r"one minus two: \d\d\.\d pp, 95% CI -?\d+\.\d to \d\d\.\d\.", decision.sentences[1])
+
+
+def test_a_race_that_all_questions_may_not_decide_asks_for_more_questions(tmp_path: Path) -> None:
+    human = {"one": coin(0.72, 400, 3), "two": coin(0.55, 400, 4)}
+    results, people = judged_by(human, human | {"two": coin(0.4, 400, 5)})
+    decision = rp.compare(labelled_folder(tmp_path / "results", results, people, 40), samples=1_000).decision
+    assert decision.check is not None
+    hopeless = replace(decision, check=replace(decision.check, needed=None))
+    add = "More labels than you have questions may be needed: add questions."
+    assert hopeless.sentences[0] == f"Not decided: 40 of 400 questions are labelled. {add}"
 
 
 def test_labels_that_are_no_random_draw_show_agreement_and_decide_nothing(tmp_path: Path) -> None:
@@ -436,3 +450,20 @@ def test_the_leader_of_the_judge_is_shown_with_its_place_by_labels(tmp_path: Pat
     check = replace(decision.check, lead=0.125, corrected_lead=corrected)
     said = list(check_sentences(replace(decision, check=check)))
     assert f"By tiny alone poor would lead good by 12.5 pp; with people's labels it is {text}." in said
+
+
+def test_the_interval_of_a_labelled_difference_takes_the_whole_range_of_the_measure() -> None:
+    human = np.random.default_rng(3).uniform(0.4, 0.6, (40, 2))
+    labelled = labelled_means(human, human, np.zeros((0, 2)))
+    data = DecisionData(parse_measure("Similarity"), ("a", "b"), human)
+    further = labelled.interval_floor(2.0)
+    assert further > labelled.interval_floor(1.0)
+    assert labelled_interval(data, labelled, 0, 1) == labelled.difference_interval(0, 1, further)
+
+
+def test_without_a_log_all_labels_of_claims_are_present(tmp_path: Path) -> None:
+    folder = claims_folder(tmp_path, 40)
+    with_contexts(folder, logs_of(tmp_path), "Cats purr at night, they say.")
+    inputs, file = input_from_results(rp.load_results(folder), needs_judgements=False), f"{folder}.people.jsonl"
+    labels, notes = present_labels(replace(inputs, texts=None), file)
+    assert (len(labels.labels) > 0, notes) == (True, [])

@@ -190,7 +190,7 @@ def test_a_damaged_log_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(UsageError, match='looks is \'few\'; pass "one" or "many"'):
+    with pytest.raises(UsageError, match="looks is few; choose one of one, many"):
         compared(40, looks="few")
 
 

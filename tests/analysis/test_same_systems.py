@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
-from rankproof._analysis.compare.decision_data import same_systems, systems_without_documents
+from rankproof._analysis.compare.decision_data import same_systems, systems_without_documents, timing_notes
 from rankproof._analysis.compare.joined_values import common_values
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.decision.record import Costs
@@ -57,6 +58,11 @@ def test_two_systems_with_the_same_rankings_leave_nothing_to_decide() -> None:
 def test_three_systems_with_the_same_rankings_are_named_in_one_sentence() -> None:
     first = compared({"a": BM25, "b": SCALED, "c": BM25}).decision.sentences[0]
     assert first == "No decision: b and c have the same rankings as a on all 40 queries."
+
+
+def test_two_systems_with_the_same_rankings_need_not_stand_side_by_side() -> None:
+    decision = compared({"a": BM25, "b": TAIL, "c": SCALED}).decision
+    assert [system.same_as for system in decision.by_system] == [None, None, "a"]
 
 
 def test_the_same_values_by_other_rankings_are_two_systems() -> None:
@@ -220,3 +226,13 @@ def test_a_copy_takes_no_part_in_stability() -> None:
     runs = {"other": target_at([1, 2, 3, 4] * 10), "twin": target_at([1, 2] * 20), "a": target_at([1, 2] * 20)}
     winners = rp.stability(QRELS, runs, primary="RR").tables[1]
     assert {row[0] for row in winners.rows} == {"other", "twin"}
+
+
+def test_times_of_different_runs_are_noted_only_where_they_would_be_the_costs() -> None:
+    inputs = replace(
+        AnalysisInput("values", "", Qrels({}), {}, result_of({"a": {"RR": [1.0]}})), timed_apart="a and b were timed apart"
+    )
+    (note,) = timing_notes(inputs, Costs())
+    assert note.startswith("latency is not comparable: a and b were timed apart; ")
+    assert not list(timing_notes(inputs, Costs("money", {"a": 1.0})))
+    assert not list(timing_notes(replace(inputs, timed_apart=""), Costs()))

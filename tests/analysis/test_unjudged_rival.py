@@ -106,7 +106,7 @@ def test_a_rival_without_documents_of_its_own_is_no_finding() -> None:
 
 
 def test_another_value_than_complete_is_an_error() -> None:
-    with pytest.raises(UsageError, match="judgements is 'full'; pass \"complete\", or leave it out"):
+    with pytest.raises(UsageError, match="judgements is full; choose complete, or leave it out"):
         decided(pool(2, 0), judgements="full")
 
 

@@ -39,8 +39,8 @@ import numpy as np
 from rankproof.stages import fusion_method, normalisation
 from rankproof.plugins import check_result, doctor_check
 
-def times_found(given):
-    return given.total() * given.table.found
+def times_found(contributions):
+    return contributions.total() * contributions.table.run_counts
 
 @fusion_method(
     "zz-test", "adds 1 / rank²", by_rank=True, combine=times_found, combined="multiplied by the number of runs with the document"
@@ -246,7 +246,7 @@ def test_doctor_runs_and_lists_the_added_check(capsys: pytest.CaptureFixture[str
 def test_the_tables_of_the_docs_have_the_added_parts() -> None:
     assert "| `zz-test` | adds 1 / rank² |  |  |" in part_tables.fusion_methods().splitlines()
     assert "| `zz-half` | half of each score |" in part_tables.normalisations().splitlines()
-    row = "| `zz-shouting` | hint | queries | queries in capital letters | write them as users do |"
+    row = "| `zz-shouting` | hint | queries | queries in capital letters |"
     assert row in part_tables.checks().splitlines()
 
 
@@ -470,7 +470,7 @@ class Lines:
 
     def read(self, source, options):
         builder = DatasetBuilder(source, options)
-        return builder.built(self.judgements(source, options, builder), "zz-lines")
+        return builder.imported(self.judgements(source, options, builder), "zz-lines")
 
     def judgements(self, source, options, builder):
         with open(source.file) as lines:

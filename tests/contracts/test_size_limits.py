@@ -309,7 +309,7 @@ LAWS: dict[str, tuple[int, Compute]] = {
     "_align.native:_LOOKAHEAD_BYTES": (64, sliced),
     "_align.hits:QUERIES_PER_BLOCK": (4, measured),
     "measures._continuation:_QUERIES_AT_ONCE": (4, measured),
-    "_evaluation.unjudged:_BATCH": (4, measured),
+    "_evaluation.value_ranges:_BATCH": (4, measured),
     "_analysis.audit.unjudged:_BATCH_SIZE": (3, audited),
     "_statistics.permutation:_FLIP_CELLS": (80, flipped),
     "_statistics.permutation:_LABEL_CELLS": (96, labelled),
@@ -382,7 +382,7 @@ NO_BLOCKS = {
     "_statistics.deterministic:_VARIATES": "random numbers that are drawn at once: others give other numbers",
     **dict.fromkeys(
         (
-            *("_data.claims:_CACHED_TEXTS", "_data.wording.remarks:_CACHED_TEXTS", "_evaluation.overlap_judge:_CACHED_SOURCES"),
+            *("_data.claims:_CACHED_TEXTS", "_data.wording.remarks:_CACHED_TEXTS", "_evaluation.claim_judges:_CACHED_SOURCES"),
             *("measures._claims:_CACHED_PAIRS", "measures._overlap:_CACHED_TEXTS"),
         ),
         "the size of a cache of pure functions",
@@ -427,7 +427,7 @@ NO_BLOCKS = {
             *("stages._rerank_apis.scorer:_BYTES_PER_TOKEN", "stages._rerank_apis.wire:_TOKENS_PER_PAIR"),
             *("stages._rerank_apis.wire:_DOCUMENTS_PER_UNIT", "stages._rerank_apis.wire:_TOKENS_PER_CHUNK"),
             *(
-                "_evaluation.unjudged:_MAX_CELLS",
+                "_evaluation.value_ranges:_MAX_CELLS",
                 "_judge.claims.prompts:_TOKENS_PER_CLAIM",
                 "stages._llm_scorers:_TOKENS_PER_PASSAGE",
             ),

@@ -181,7 +181,7 @@ def test_a_folder_keeps_whose_labels_the_user_said_they_are(folder: Path, tmp_pa
 
 
 def test_another_word_than_people_is_an_error(folder: Path) -> None:
-    with pytest.raises(UsageError, match="labels_by is 'machines'; pass \"people\", or leave it out"):
+    with pytest.raises(UsageError, match="labels_by is machines; choose people, or leave it out"):
         rp.compare(folder, labels_by="machines")  # type: ignore[arg-type]
 
 

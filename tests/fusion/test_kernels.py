@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._fusion.kernels import added, best_first, best_kernel, by_majority, candidates, exact_sums, ranks_of, taken
+from rankproof._fusion.kernels import (
+    best_first,
+    best_kernel,
+    by_majority,
+    candidates,
+    column_sums,
+    documents_at,
+    exact_sums,
+    ranks_of,
+)
 from support.examples import examples
 
 needs_native = pytest.mark.skipif(best_kernel() == "plain", reason="the native merge was not built")
@@ -58,7 +67,7 @@ def test_the_native_order_is_that_in_python(docs: Any, keys: Any, is_placed: boo
     for start, end in pairwise(offsets.tolist()):
         here = [(values[at], flat[at]) for at in native[start:end]]
         assert here == sorted(here, reverse=True)
-    assert taken(flat, native, kernel="native") == taken(flat, native, kernel="plain")
+    assert documents_at(flat, native, kernel="native") == documents_at(flat, native, kernel="plain")
 
 
 @needs_native
@@ -105,7 +114,7 @@ def test_a_sum_has_the_same_bits_in_c_in_python_and_in_any_order(terms: Any, see
     seed.shuffle(shuffled)
     again = np.array(shuffled, dtype=np.float64).reshape(-1, 4)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = {added(one, kernel=kernel).tobytes() for one in (rows, again) for kernel in ("native", "plain")}
+        found = {column_sums(one, kernel=kernel).tobytes() for one in (rows, again) for kernel in ("native", "plain")}
     assert len(found) == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from rankproof.errors import ExternalError, UsageError
 from rankproof.stages import BM25, BiEncoderScorer, CrossEncoderScorer, Dense, KeywordScorer, MaxSim, Rerank
 from rankproof.stages._base import BuildContext, QueryTimer
 from rankproof.stages._rerank import rerank_top
-from rankproof.stages._scorers import LoadedPassageScorer, shared_words
+from rankproof.stages._scorers import LoadedPassageScorer, PassageScorer, ScoresOfPassages, shared_words
 from support.small_models import HashedWords, SentencesOnly, SharedWords
 from support.stage_building import PlainBlockCache, context_of, corpus_of, ranking_of
 
@@ -41,6 +42,27 @@ class Listening(LoadedPassageScorer):
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
         self.asked.extend(docs)
         return super().scores(query, docs)
+
+
+@dataclass(frozen=True)
+class ShortFirst(PassageScorer):
+    """Scores short passages higher."""
+
+    fields: tuple[str, ...] = ("text",)
+
+    def load(self, context: BuildContext) -> ScoresOfPassages:
+        return lambda query, passages: [-len(passage) for passage in passages]
+
+
+def test_a_scorer_of_passages_needs_only_load() -> None:
+    docs, scores = ranking_of(Rerank(FIRST, ShortFirst()), GROUND, QUERY)
+    assert scores == pytest.approx(sorted((-len(TEXTS[doc]) for doc in docs), reverse=True))
+    loaded = ShortFirst().build(GROUND)
+    assert loaded.facts()["fields"] == ["text"]
+    assert loaded.cost().seconds >= 0
+    assert loaded.notes() == ()
+    with pytest.raises(UsageError, match="no document has a text field called abstract"):
+        ShortFirst(("abstract",)).build(GROUND)
 
 
 def test_weight_zero_keeps_the_input_ranking() -> None:

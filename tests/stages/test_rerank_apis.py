@@ -217,7 +217,7 @@ def test_a_server_with_smaller_batches_gets_smaller_ones_and_a_note_says_so() ->
     assert first == cosines(QUERY.text, list(TEXTS.values()))
     assert (timer.counts["calls"], timer.counts["score_requests"], timer.counts["failed"]) == (11, 8, 0)
     assert (
-        "the server refused requests of more documents, so they were split: set batch_size = 3 to send fewer requests"
+        "the server rejected requests of more documents, so they were split: set batch_size = 3 to send fewer requests"
         in built.notes()
     )
 

@@ -105,7 +105,9 @@ def test_feedback_finds_a_document_that_shares_no_word_with_the_query() -> None:
 
 def test_common_terms_are_counted_over_all_documents() -> None:
     corpus = corpus_of({f"d{at:02d}": f"kitchen word{at} {'hob' if at < 2 else 'pan'}" for at in range(20)})
-    wide = _searcher(RM3(PLAIN, common=0.1), corpus).expanded(Query("q", "word1"), ranking_of(PLAIN, context_of(corpus), "word1"))
+    wide = _searcher(RM3(PLAIN, common=0.1), corpus).expanded_terms(
+        Query("q", "word1"), ranking_of(PLAIN, context_of(corpus), "word1")
+    )
     assert set(wide) == {"word1", "hob"}
 
 

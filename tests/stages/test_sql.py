@@ -127,7 +127,7 @@ def test_an_error_of_one_query_fails_that_query_only(dsn: str) -> None:
     strict = SQL(dsn=dsn, sql="SELECT id FROM page WHERE ts @@ to_tsquery('english', %(query)s)")
     with closing(strict.connect(CONTEXT)) as engine:
         with pytest.raises(
-            EngineError, match=r"refuses the query \(syntax error in tsquery.*; use websearch_to_tsquery"
+            EngineError, match=r"rejects the query \(syntax error in tsquery.*; use websearch_to_tsquery"
         ) as caught:
             engine.ask(Query("q", "cat sat"), 10)
         assert not caught.value.retryable
@@ -239,7 +239,7 @@ def test_a_model_without_a_vector_in_the_sql_is_refused() -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("SELECT id\nFROM page\nWHERE boddy = %(query)s", r'refuses sql in line 3 \(column "boddy" does not exist'),
+        ("SELECT id\nFROM page\nWHERE boddy = %(query)s", r'rejects sql in line 3 \(column "boddy" does not exist'),
         ("SELECT boddy FROM page WHERE body = %(query)s", r"does not exist. Perhaps you meant .*\); correct sql"),
         ("SELECT id FROM pagge WHERE body = %(query)s", 'relation "pagge" does not exist'),
         ("SELECT id FROM page WHERE body = '%(query)s'", "remove the quotes around the parameter"),
@@ -445,7 +445,7 @@ def test_an_error_of_the_sql_names_the_system(dsn: str, tmp_path: Path) -> None:
         "bm25": rp.stages.BM25(),
         "pages": SQL(dsn=dsn, sql="SELECT id FROM pagge WHERE body = %(query)s"),
     }
-    with pytest.raises(UsageError, match=r'^system pages: PostgreSQL refuses sql in line 1 \(relation "pagge" does not exist\)'):
+    with pytest.raises(UsageError, match=r'^system pages: PostgreSQL rejects sql in line 1 \(relation "pagge" does not exist\)'):
         rp.run(systems, dataset=tmp_path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from rankproof._statistics.intervals import (
     Interval,
     bootstrap_interval,
     bounded_mean_interval,
+    clip,
+    effective_share_interval,
     enough_differ,
     mean_interval,
     resampled_means,
@@ -179,3 +182,16 @@ def test_a_block_of_resamples_has_limited_cells_and_changes_no_bit(monkeypatch: 
     monkeypatch.setattr(intervals, "_sums", noted)
     assert (resampled_means(values, 100, 3) == whole).all()
     assert cells == [7 * 30] * 14 + [2 * 30]
+
+
+def test_the_interval_of_a_share_follows_the_scale_of_its_range() -> None:
+    share = effective_share_interval(0.3, 0.002, 20.0, (0.0, 1.0), least=50)
+    doubled = effective_share_interval(2 * 0.3, 4 * 0.002, 20.0, (0.0, 2.0), least=50)
+    moved = effective_share_interval(2 * 0.3 - 1, 4 * 0.002, 20.0, (-1.0, 1.0), least=50)
+    assert doubled == pytest.approx([2 * end for end in share])
+    assert moved == pytest.approx([2 * end - 1 for end in share])
+
+
+def test_a_clipped_value_is_never_minus_zero() -> None:
+    assert [math.copysign(1, clip(value, (-1.0, 1.0))) for value in (-0.0, 0.0)] == [1, 1]
+    assert [clip(value, (-1.0, 1.0)) for value in (-2.0, 0.5, 2.0)] == [-1.0, 0.5, 1.0]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.decision_rule import further_query, risks
 from rankproof._statistics.distributions import student_above
-from rankproof._statistics.labelled_means import LabelledMeans, chance_to_decide, labelled_means
+from rankproof._statistics.labelled_means import LABEL_COUNTS, LabelledMeans, chance_to_decide, labelled_means
 
 HUMAN = np.array([[1, 0], [1, 1], [0, 0], [1, 0]], dtype=np.float64)
 OTHERS = np.array([[1, 0], [1, 0], [1, 1], [0, 0], [1, 1], [1, 0], [1, 1], [0, 0]], dtype=np.float64)
@@ -161,3 +161,13 @@ def test_the_floor_of_an_interval_is_a_quarter_of_the_range_or_the_further_query
     assert labelled_means(graded, graded, NONE).interval_floor() == FURTHER
     assert labelled_means(graded, graded, NONE).interval_floor(2.0) == 4 * FURTHER
     assert labelled_means(HUMAN, HUMAN, NONE).interval_floor() == 1
+
+
+def test_a_judge_of_systems_that_never_differ_is_worth_no_label() -> None:
+    same = np.repeat(HUMAN[:, :1], 2, axis=1)
+    assert labelled_means(same, same, np.repeat(OTHERS[:, :1], 2, axis=1)).worth == 0.0
+
+
+def test_the_numbers_of_labels_that_are_promised_have_two_digits_at_most() -> None:
+    assert all(count == round(count, -1) if count < 200 else count == round(count / 50) * 50 for count in LABEL_COUNTS)
+    assert list(LABEL_COUNTS) == sorted(LABEL_COUNTS)

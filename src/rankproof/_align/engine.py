@@ -36,6 +36,7 @@ class Engine(Protocol):
     ) -> Hits: ...
 
 
+# An attribute made on access, so that importing this module chooses no engine.
 def __getattr__(name: str) -> str:
     if name == "NAME":
         return _engine_choice.chosen_name()

@@ -86,6 +86,7 @@ def judge_by_code(
 
     The engine gets -1 - code in place of the grade, which may be any negative number; `with_codes` looks the grade up.
     """
+    # Kept on the judgements, with which several runs are aligned.
     kept: dict[object, JudgedQueries] = qrels.aligned
     if only is not None:
         return _judged_by_code(judge, qrels, only)

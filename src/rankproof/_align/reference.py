@@ -139,6 +139,7 @@ def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hit
 
 def _query_hits(table: JudgedTable, query: str, rows: list[RunRow], read_options: ReadOptions) -> QueryHits:
     grades, others = table.grades[query], table.other_docs[query]
+    # Quadratic where scores are tied: this engine defines the result, the extension is for speed.
     ordered = sorted(rows, key=lambda row: (order_key(row, read_options), row.doc.encode()), reverse=True)
     keys = [order_key(row, read_options) for row in ordered]
     at = [index for index, row in enumerate(ordered) if row.doc in grades]

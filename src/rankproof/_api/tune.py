@@ -129,8 +129,8 @@ def tune_runs(
 
 def _check_orders(space: Space, how: ReadOptions) -> None:
     """Refuses an order of documents that a method cannot use."""
+    from rankproof._fusion.fuse import check_order
     from rankproof._fusion.method import METHODS
-    from rankproof._fusion.settings import check_order
 
     for family in space.families:
         check_order(METHODS[str(dict(family.fixed)["method"])], how.order, lower_is_better=how.lower_is_better)

@@ -64,10 +64,10 @@ class TextColumn(Sequence[str]):
     def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
             return [self[at] for at in range(len(self))[row]]
-        return decoded(self.bytes_at(range(len(self))[row]))
+        return text_of_utf8(self.bytes_at(range(len(self))[row]))
 
     def __iter__(self) -> Iterator[str]:
-        return (decoded(self.bytes_at(row)) for row in range(len(self)))
+        return (text_of_utf8(self.bytes_at(row)) for row in range(len(self)))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -76,7 +76,7 @@ class TextColumn(Sequence[str]):
         return TextColumn, (self.offsets, self.data)
 
 
-def decoded(text: bytes) -> str:
+def text_of_utf8(text: bytes) -> str:
     """UTF-8 as text; a lone surrogate of a text made in Python is kept."""
     try:
         return text.decode()
@@ -160,9 +160,9 @@ class Partition:
         ids, titles, texts, fields, lines, *_ = self.columns
         more = fields.bytes_at(row)
         return Document(
-            decoded(ids.bytes_at(row)),
-            decoded(texts.bytes_at(row)),
-            decoded(titles.bytes_at(row)),
+            text_of_utf8(ids.bytes_at(row)),
+            text_of_utf8(texts.bytes_at(row)),
+            text_of_utf8(titles.bytes_at(row)),
             _parsed_fields(more) if more else NO_FIELDS,
             lines.item(row) or None,
         )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankproof._data.arrays import Entries, equal_hashes, has_native_scanner, id_hash, merged_entries, sorted_entries
-from rankproof._data.corpus import DIGESTS, Document, DocumentColumns, Partition, Partitions, TextColumn, decoded
+from rankproof._data.corpus import DIGESTS, Document, DocumentColumns, Partition, Partitions, TextColumn, text_of_utf8
 from rankproof._data.row_errors import row_error
 from rankproof._data.validation import checked_id
 from rankproof.errors import InputError, RankproofError, UsageError, for_message
@@ -102,7 +102,7 @@ class PartitionBuilder:
             _, title, text, fields = self._single[place][0]
         else:
             _, title, text, fields = (_text_at(column, place) for column in self._chunks[chunk].columns)
-        return decoded(title), decoded(text), fields
+        return text_of_utf8(title), text_of_utf8(text), fields
 
     def add_chunk(self, chunk: DocumentChunk) -> None:
         """Adds the documents of the chunk."""

@@ -205,7 +205,7 @@ class Run(Viewed):
         spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
         rows = list_places(ends - starts) + repeat_each(starts, ends - starts)
         docs = self.docs.blocks(spans) if isinstance(self.docs, PackedIds) else tuple(_joined(self.docs, spans))
-        ranks, lines = (None if column is None else known(column[rows]) for column in (self.ranks, self.lines))
+        ranks, lines = (None if column is None else known_column(column[rows]) for column in (self.ranks, self.lines))
         offsets = read_only(np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)]))
         return self.changed(offsets=offsets, docs=docs, scores=read_only(self.scores[rows]), ranks=ranks, lines=lines)
 
@@ -213,7 +213,7 @@ class Run(Viewed):
         """The run with the rows of these spans, in this order."""
         docs = self.docs.blocks(spans) if isinstance(self.docs, PackedIds) else tuple(_joined(self.docs, spans))
         rows = np.concatenate([np.zeros(0, np.int64), *(np.arange(start, end) for start, end in spans)])
-        ranks, lines = (None if column is None else known(column[rows]) for column in (self.ranks, self.lines))
+        ranks, lines = (None if column is None else known_column(column[rows]) for column in (self.ranks, self.lines))
         return self.changed(docs=docs, scores=read_only(self.scores[rows]), ranks=ranks, lines=lines)
 
     def changed(self, **columns: Any) -> Run:
@@ -269,7 +269,7 @@ def repeated_query_error(query: str, first: str, second: str) -> InputError:
     )
 
 
-def known(column: IntArray) -> IntArray | None:
+def known_column(column: IntArray) -> IntArray | None:
     """The ranks or lines, None if no row has one."""
     return None if bool(np.all(column == NO_RANK)) else read_only(column)
 

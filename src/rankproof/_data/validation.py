@@ -85,7 +85,9 @@ def checked_names(name: str, value: Any) -> tuple[str, ...]:
 def checked_choice(name: str, value: Any, known: Collection[str]) -> str:
     """The value as one of the known names."""
     if value not in known:
-        raise UsageError(f"{name} is {for_message(str(value))}", fix=f"choose one of {', '.join(known)}")
+        choices = ", ".join(known)
+        fix = f"choose one of {choices}" if len(known) > 1 else f"choose {choices}, or leave it out"
+        raise UsageError(f"{name} is {for_message(str(value))}", fix=fix)
     return str(value)
 
 

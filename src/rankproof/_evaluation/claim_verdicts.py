@@ -70,6 +70,7 @@ class VerdictSource:
 
     def ask(self, cases: Sequence[AnswerCase], measures: Sequence[ClaimMeasure]) -> None:
         """Gets every verdict that the measures need on the cases."""
+        # By answer and table, so that measures with a table in common ask once.
         wanted = {
             (_case_key(case), table): (case, table)
             for case in cases

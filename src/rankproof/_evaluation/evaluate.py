@@ -80,6 +80,7 @@ def evaluate(
 
 def evaluate_forms(qrels: QrelsLike, run: RunLike, measures: MeasuresLike, options: EvaluateOptions) -> Result:
     """The measures of one run or of several, with judgements and runs in any form."""
+    # A dataset brings the weights of its queries along.
     if options.weights is None and (dataset := as_dataset(qrels)) is not None:
         options = replace(options, weights=dataset.queries.weights)
     named = None if measures is None else parse_measures(measures)
@@ -105,6 +106,7 @@ def _evaluate(
     if not judged.queries:
         raise no_judged_query_error(judged.source, options.queries)
     chosen = default_measures(judged.highest) if named is None else named
+    # By name, so that P with rel=2 in the options and P(rel=2) are measured once.
     fitted = {str(measure): measure for measure in [measure.with_rel(options.rel) for measure in chosen]}
     rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
     _check_judgements(judged, fitted)
@@ -183,7 +185,7 @@ def _measure_results(hits: Hits, measures: Mapping[str, Measure], options: Evalu
 
 
 def _check_judgements(judged: JudgedQueries, measures: Mapping[str, Measure]) -> None:
-    """Refuses measures of grades where the judgements are preferences."""
+    """Rejects measures of grades where the judgements are preferences."""
     if judged.preferences is None:
         return
     from rankproof.measures._preferences import MEASURES_OF_PREFERENCES

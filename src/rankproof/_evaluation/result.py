@@ -143,6 +143,7 @@ class Result(ViewedTables):
 
     def compare(self, **options: Any) -> Comparison:
         """Which system to choose, and which differences are real; the options are those of `rankproof.compare`."""
+        # By name and late, as rankproof imports this module.
         comparison: Comparison = import_module("rankproof").compare(self, **options)
         return comparison
 

@@ -171,7 +171,7 @@ def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
 
 
 def _format_of_grades(named: str | None) -> str | None:
-    """The format of a file of grades; trec_eval calls TREC text with judgement groups qrels_jg. Preferences are refused."""
+    """The format of a file of grades; trec_eval calls TREC text with judgement groups qrels_jg. Preferences are rejected."""
     if named in ("prefs", "qrels_prefs"):
         raise UsageError(f"{named} has preferences, which only rankproof eval reads", fix="pass judgements with grades")
     return {"qrels_jg": "trec", "qrels": "trec"}.get(named, named) if named else None
@@ -204,6 +204,7 @@ def _align_files(judged: JudgedQueries, paths: Sequence[str], name: str, options
     parts: list[Hits] = []
     for path in paths:
         hits = _align_file(judged, path, name, options)
+        # merge_hits needs parts without common queries.
         for at, other in enumerate(parts):
             both = np.flatnonzero(other.present & hits.present)
             if len(both):

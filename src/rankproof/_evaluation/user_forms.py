@@ -35,7 +35,7 @@ class Coercion:
     ) -> None:
         self._columns = columns or ColumnNames()
         self._grade_map, self._on_conflict = grade_map, on_conflict
-        self._found: dict[str, None] = {}
+        self._columns_of_tables: dict[str, None] = {}
 
     def qrels(self, qrels: QrelsLike) -> str | Qrels | Mapping[Any, Any] | Any:
         """The judgements as a path, Qrels, a dict of dicts, or a frame."""
@@ -97,10 +97,14 @@ class Coercion:
         return Run.from_rows(run_rows(numbered, name, ParseOptions()), name=name, source=name)
 
     def check_columns(self) -> None:
-        """Refuses a name of a column that no table has."""
-        for argument, name in self._columns.given().items():
-            if name not in self._found:
-                present = f"found {names_for_message(list(self._found))}" if self._found else "there is no table"
+        """Rejects a name of a column that no table has."""
+        for argument, name in self._columns.named_columns().items():
+            if name not in self._columns_of_tables:
+                present = (
+                    f"found {names_for_message(list(self._columns_of_tables))}"
+                    if self._columns_of_tables
+                    else "there is no table"
+                )
                 raise UsageError(
                     f"no column is called {for_message(name)} ({argument}=); {present}", fix="use the name of an existing column"
                 )
@@ -109,7 +113,7 @@ class Coercion:
         from rankproof._formats.frames import column_names, library_of, with_usual_names
 
         names = column_names(frame)
-        self._found.update(dict.fromkeys(names))
+        self._columns_of_tables.update(dict.fromkeys(names))
         usual = names_of_roles(names, self._columns, kind)
         _check_roles(names, list(usual.values()), kind, source)
         if kind == "run" and library_of(frame) == "pandas":
@@ -120,7 +124,7 @@ class Coercion:
         """Each row as a dict, its named columns with their usual names."""
         for row in rows:
             record = _record(row)
-            self._found.update(dict.fromkeys(record))
+            self._columns_of_tables.update(dict.fromkeys(record))
             usual = names_of_roles(list(record), self._columns, kind)
             yield {usual[name]: value for name, value in record.items() if name in usual}
 
@@ -158,7 +162,7 @@ def _name(run: RunLike) -> str:
 
 
 def _check_roles(names: Sequence[str], usual: Sequence[str], kind: Kind, source: str) -> None:
-    """Refuses a table without a column of a role, and names the argument that says which column it is."""
+    """Rejects a table without a column of a role, and names the argument that says which column it is."""
     has_value = any(column_of_role(role, usual) is not None for role in ("score", "grade", "rank"))
     value = "score" if kind == "run" else "grade"
     columns = {"query": column_of_role("query", usual), "doc": column_of_role("document", usual), value: has_value or None}
@@ -169,7 +173,7 @@ def _check_roles(names: Sequence[str], usual: Sequence[str], kind: Kind, source:
 
 
 def _check_one_system(frame: Any, names: Sequence[str], usual: Sequence[str], source: str) -> None:
-    """Refuses a frame of pandas with the rankings of several systems, and says how to split it."""
+    """Rejects a frame of pandas with the rankings of several systems, and says how to split it."""
     query, doc, tag = (column_of_role(role, usual) for role in ("query", "document", "tag"))
     if query is None or doc is None or tag is None or frame[names[tag]].nunique() < 2:
         return
@@ -206,7 +210,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _checked_grades(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """The judgements with sets of relevant documents as grades; lists are refused, as they could be rankings."""
+    """The judgements with sets of relevant documents as grades; lists are rejected, as they could be rankings."""
     for query, docs in qrels.items():
         if isinstance(docs, list | tuple):
             what = f"qrels has a list of documents for query {for_message(str(query))}"

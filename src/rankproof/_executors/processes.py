@@ -107,6 +107,7 @@ class _Worker:
     def __init__(self) -> None:
         self.pipe, theirs = connection.Pipe()
         self._task: bytes | None = None
+        # A forked process would copy the threads and locks of libraries in an unknown state.
         self._process: SpawnProcess = get_context("spawn").Process(target=_work, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
@@ -152,6 +153,7 @@ def _pickled(task: object) -> bytes | None:
         content = pickle.dumps(task)
     except (pickle.PicklingError, TypeError, AttributeError):
         return None
+    # Another process cannot import the classes of a script or notebook.
     return None if b"__main__" in content else content
 
 

@@ -78,6 +78,7 @@ class RayExecutor(Executor):
         done: dict[int, Any] = {}
         started = next_one = 0
         while next_one < len(items):
+            # Two for each worker, so that none waits for its next task.
             while started < len(items) and started - next_one < 2 * watch.room:
                 arguments = content, self._pickled(items[started]), (counts.number, started), self._counter
                 waiting[function.remote(guard, *arguments)] = started

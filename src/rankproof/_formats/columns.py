@@ -77,7 +77,7 @@ class ColumnNames(NamedTuple):
     score: str | None = None
     grade: str | None = None
 
-    def given(self) -> dict[str, str]:
+    def named_columns(self) -> dict[str, str]:
         """The names that are given, by argument; a column with two roles is an error."""
         names = {name: value for name in _ROLES if (value := getattr(self, name)) is not None}
         for name, value in names.items():
@@ -94,7 +94,7 @@ _ROLES = {"query": "query", "doc": "document", "score": "score", "grade": "grade
 def names_of_roles(names: Sequence[str], columns: ColumnNames, kind: Kind) -> dict[str, str]:
     """The columns to read, with their usual names; a named column takes the place of others with its role."""
     other = "grade" if kind == "run" else "score"
-    named = {value: _ROLES[name] for name, value in columns.given().items() if name != other and value in names}
+    named = {value: _ROLES[name] for name, value in columns.named_columns().items() if name != other and value in names}
     taken = {known for role in named.values() for known in COLUMN_NAMES[role]}
     return {
         name: COLUMN_NAMES[named[name]][0] if name in named else name

@@ -11,7 +11,7 @@ import numpy as np
 from rankproof import _engine_choice
 from rankproof._data.arrays import PackedIds
 from rankproof._data.qrels import Qrels, subtopic_of
-from rankproof._data.run import NO_RANK, Run, known
+from rankproof._data.run import NO_RANK, Run, known_column
 from rankproof._formats.columns import Columns
 from rankproof._formats.rows import ParseOptions
 from rankproof._io.file_errors import LargeFileError
@@ -43,7 +43,7 @@ def read_run(source: ByteSource, name: str, read: ReadTable, options: ParseOptio
         offsets=np.frombuffer(offsets, dtype=np.int64),
         docs=PackedIds(text, np.frombuffer(bounds, dtype=np.int64)),
         scores=np.frombuffer(scores, dtype=np.float64),
-        ranks=known(rank_values),
+        ranks=known_column(rank_values),
         lines=line_numbers if line_numbers[0] else None,
         tags=tags,
         source=source.name,

@@ -184,6 +184,7 @@ def _rows(run: Run, queries: tuple[str, ...]) -> RowsOfRun:
 
 def _gathered(keys: FloatArray, starts: IntArray, ends: IntArray) -> FloatArray:
     """The keys of all spans, one after the other."""
+    # The spans follow each other: nothing is copied.
     if len(starts) and starts[0] == 0 and bool(np.all(starts[1:] == ends[:-1])) and ends[-1] == len(keys):
         return keys
     lengths = ends - starts
@@ -196,4 +197,5 @@ def _keys(run: Run, read_options: ReadOptions) -> FloatArray:
         return -run.scores if read_options.lower_is_better else run.scores
     if run.docs and (run.ranks is None or NO_RANK in run.ranks):
         raise row_error("rank-missing", source=run.source)
+    # Higher keys are better, so rank 1 has the key -1.
     return np.zeros(0) if run.ranks is None else -run.ranks.astype(np.float64)

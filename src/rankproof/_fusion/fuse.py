@@ -1,22 +1,35 @@
-"""Fusion of runs, and of the rankings of one query."""
+"""Fusion of runs, and of the rankings of one query, with checks of what it is given."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, get_args
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray, list_places, read_only
 from rankproof._data.ordering import Order, Ranking, ReadOptions
 from rankproof._data.run import Run
+from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_integer
 from rankproof._fusion.candidates import CandidateTable
-from rankproof._fusion.kernels import best_first, taken
-from rankproof._fusion.method import FittedFusion, FusionMethod, FusionSettings, Training, fused_scores
-from rankproof._fusion.settings import check_order, check_runs, checked_settings, checked_weights, method_for
-from rankproof.errors import InputError, UsageError
+from rankproof._fusion.kernels import best_first, documents_at
+from rankproof._fusion.method import (
+    METHODS,
+    PARAMETERS,
+    Fitted,
+    FittedFusion,
+    FusionMethod,
+    FusionSettings,
+    Training,
+    fused_scores,
+    method_named,
+    methods_with,
+)
+from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +94,7 @@ def _ranked(table: CandidateTable, scores: FloatArray, depth: int | None, name: 
         name=name,
         queries=table.queries,
         offsets=read_only(offsets),
-        docs=taken(table.docs, order),
+        docs=documents_at(table.docs, order),
         scores=read_only(scores[order]),
         ranks=read_only(ranks),
         source=name,
@@ -125,3 +138,122 @@ def partial_queries(runs: Sequence[Run]) -> tuple[str, ...]:
     held = [set(run.queries) for run in runs]
     everywhere = set.intersection(*held) if held else set()
     return tuple(query for query in dict.fromkeys(query for run in runs for query in run.queries) if query not in everywhere)
+
+
+def check_runs(runs: Sequence[Run]) -> None:
+    """Raises a UsageError unless the runs are a list with at least one Run."""
+    if isinstance(runs, str | bytes) or not isinstance(runs, Sequence):
+        raise UsageError(f"the runs cannot be {type_phrase(runs)}", fix="pass a list of them")
+    if not runs:
+        raise UsageError("there is no run to fuse", fix="pass at least one")
+    for run in runs:
+        if not isinstance(run, Run):
+            raise UsageError(f"a run to fuse cannot be {type_phrase(run)}", fix="pass a Run: read_run(path) or Run.from_dict(…)")
+
+
+def method_for(name: str, runs: Sequence[object]) -> FusionMethod:
+    """The method of that name, if it can fuse so many runs."""
+    method = method_named(name)
+    if method.runs is not None and len(runs) != method.runs:
+        what = f"{method.name} fuses {method.runs} runs, and there are {len(runs)}"
+        raise UsageError(what, fix=f"pass {method.runs} runs, or use combsum with weights")
+    return method
+
+
+def check_order(method: FusionMethod, order: Order, *, lower_is_better: bool) -> None:
+    """Raises a UsageError for an unknown order, or one that the method cannot use."""
+    if order not in get_args(Order):
+        raise UsageError(f"no order is called {for_message(str(order))}", fix=f"choose one of {', '.join(get_args(Order))}")
+    if order == "rank" and not method.by_rank:
+        by_rank = ", ".join(other.name for other in METHODS.registered().values() if other.by_rank)
+        raise UsageError(f"{method.name} uses scores, and cannot order by rank", fix=f"order by score, or use one of {by_rank}")
+    if order == "rank" and lower_is_better:
+        raise UsageError("lower_is_better has no effect when ordering by rank", fix="leave it out, or order by score")
+
+
+def checked_weights(method: FusionMethod, runs: int, weights: Sequence[float] | None) -> tuple[float, ...]:
+    """A weight for each run, 1 by default."""
+    if weights is None:
+        return (1.0,) * runs
+    if "weights" not in method.uses:
+        raise UsageError(f"{method.name} has no weights", fix=f"leave them out, or use {methods_with('weights')}")
+    if not isinstance(weights, Iterable):
+        raise UsageError(f"the weights are {type_phrase(weights)}", fix="pass a list of numbers, one for each run")
+    numbers = list(weights)
+    if len(numbers) != runs:
+        what = f"{pluralise(len(numbers), 'weight')} for {pluralise(runs, 'run')}"
+        raise UsageError(what, fix="pass one weight for each run")
+    if not all(_is_number(weight) and weight >= 0 for weight in numbers) or not any(numbers):
+        raise UsageError("a weight is negative or not finite, or all are 0", fix="pass finite numbers of at least 0, not all 0")
+    return tuple(float(weight) for weight in numbers)
+
+
+def checked_settings(method: FusionMethod, settings: Mapping[str, Any], runs: int, *, is_fit: bool = False) -> FusionSettings:
+    """The settings of the method, checked; those that it does not use keep their defaults."""
+    known = [field.name for field in fields(FusionSettings)]
+    if unknown := [name for name in settings if name not in known]:
+        raise UsageError(f"fusion has no setting {for_message(unknown[0])}", fix=f"choose among {', '.join(known)}")
+    names = method.fit_uses if is_fit else method.uses
+    checked = {name: _checked(name, value) for name, value in settings.items() if name in PARAMETERS}
+    used: dict[str, Any] = {name: checked[name] for name in names if name in checked}
+    if method.fit is not None and not is_fit:
+        used["fitted"] = _checked_fitted(method, settings.get("fitted"), runs)
+    elif settings.get("fitted") is not None:
+        raise UsageError(f"{method.name} is not trained", fix="leave out what was fitted, or choose the method that was fitted")
+    return FusionSettings(**used)
+
+
+def _checked(name: str, value: Any) -> Any:
+    """The value of a parameter, if it is in its bounds."""
+    parameter = PARAMETERS[name]
+    if parameter.kind == "choice":
+        return NORMALISATIONS.named(str(value)).name
+    is_whole = parameter.kind == "integer"
+    fits = _is_number(value) and (not is_whole or value == int(value))
+    if not fits or not _in_bounds(value, parameter.least, parameter.most):
+        raise UsageError(f"{name} is {for_message(str(value))}", fix=_number_fix(name))
+    return int(value) if is_whole else float(value)
+
+
+def _number_fix(name: str) -> str:
+    parameter = PARAMETERS[name]
+    kind = "an integer" if parameter.kind == "integer" else "a finite number"
+    if parameter.most is not None:
+        bounds = f" from {parameter.least:g} to {parameter.most:g}"
+    else:
+        bounds = "" if parameter.least is None else f" of at least {parameter.least:g}"
+    return f"pass {kind}{bounds}, such as {parameter.default:g}"
+
+
+def _in_bounds(value: Any, least: float | None, most: float | None) -> bool:
+    return (least is None or value >= least) and (most is None or value <= most)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except (TypeError, OverflowError):
+        return False
+
+
+def _checked_fitted(method: FusionMethod, fitted: Any, runs: int) -> Fitted:
+    if fitted is None:
+        fix = f"pass fitted=fit_fusion('{method.name}', qrels, runs), with judgements of other queries"
+        raise UsageError(f"{method.name} is trained, and nothing was fitted", fix=fix)
+    if isinstance(fitted, FittedFusion):
+        if fitted.method != method.name:
+            raise UsageError(f"fitted is of {fitted.method}, and the method is {method.name}", fix=f"use {fitted.method}")
+        fitted = fitted.values
+    try:
+        numbers = tuple(tuple(float(value) for value in run_numbers) for run_numbers in fitted)
+    except (TypeError, ValueError):
+        raise UsageError(f"fitted is {type_phrase(fitted)}", fix="pass what fit_fusion returned") from None
+    if len(numbers) != runs:
+        raise UsageError(f"fitted on {pluralise(len(numbers), 'run')}, and there are {runs}", fix="fit and fuse the same systems")
+    if method.learned is not None and any(len(run_numbers) != method.learned for run_numbers in numbers):
+        raise UsageError(f"{method.name} learns {method.learned} numbers of each run", fix="pass what fit_fusion returned")
+    if not all(math.isfinite(value) for run_numbers in numbers for value in run_numbers) or (
+        method.fit_uses and not all(numbers)
+    ):
+        raise UsageError("fitted holds no number, or one that is not finite", fix="pass what fit_fusion returned")
+    return numbers

@@ -77,7 +77,7 @@ def best_first(
     return order
 
 
-def taken(docs: list[str], order: IntArray, *, kernel: Kernel | None = None) -> tuple[str, ...]:
+def documents_at(docs: list[str], order: IntArray, *, kernel: Kernel | None = None) -> tuple[str, ...]:
     """The documents at these indexes."""
     if (kernel or best_kernel()) == "plain":
         return tuple([docs[at] for at in order.tolist()])
@@ -86,7 +86,7 @@ def taken(docs: list[str], order: IntArray, *, kernel: Kernel | None = None) -> 
     return merge.taken(docs, np.ascontiguousarray(order))
 
 
-def added(terms: FloatArray, *, kernel: Kernel | None = None) -> FloatArray:
+def column_sums(terms: FloatArray, *, kernel: Kernel | None = None) -> FloatArray:
     """The sum of each column, its terms in ascending order, so that the order of the rows changes no bit."""
     total = np.zeros(terms.shape[1])
     if (kernel or best_kernel()) == "native":

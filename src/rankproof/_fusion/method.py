@@ -12,7 +12,7 @@ from rankproof._data.arrays import BoolArray, FloatArray, IntArray, list_numbers
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, Viewed, collection_view
 from rankproof._fusion.candidates import CandidateTable
-from rankproof._fusion.kernels import added
+from rankproof._fusion.kernels import column_sums
 from rankproof._registry import RecordTable
 from rankproof.errors import UsageError
 
@@ -101,7 +101,7 @@ class Contributions:
 
     def total(self) -> FloatArray:
         """The sum of weight x points of each candidate, in ascending order."""
-        return added(self.weighted())
+        return column_sums(self.weighted())
 
     def weighted(self) -> FloatArray:
         """Weight x points."""

@@ -62,7 +62,7 @@ class AutoRagImporter:
                     row["doc_id"], None, TableCell(row["contents"], "contents", table.source, line).text(), line=line
                 )
         columns = {role: name for role, name in _COLUMNS.items() if any(name in table.names for table in (*questions, *corpora))}
-        return builder.built(_judgements(questions[0], builder, has_corpus=bool(corpora)), "autorag", columns)
+        return builder.imported(_judgements(questions[0], builder, has_corpus=bool(corpora)), "autorag", columns)
 
 
 def _tables(source: ImportSource) -> list[SourceTable]:

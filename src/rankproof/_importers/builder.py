@@ -244,7 +244,9 @@ class DatasetBuilder:
                 raise file_error("text-surrogate", source=self.place, line=line, role="text", token=token) from None
         return plain
 
-    def built(self, judgements: Iterable[Judgement | None], importer: str, columns: Mapping[str, str] | None = None) -> Imported:
+    def imported(
+        self, judgements: Iterable[Judgement | None], importer: str, columns: Mapping[str, str] | None = None
+    ) -> Imported:
         """The dataset; the judgements are read first, as reading them adds queries and documents."""
         try:
             qrels = qrels_of_rows(filter(None, judgements), self.grades, self.options.on_conflict)

@@ -49,15 +49,15 @@ class EsciImporter:
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         examples, products = _table_with(source, _EXAMPLE_COLUMNS), _table_with(source, _PRODUCT_COLUMNS, without="esci_label")
         if examples is None:
-            raise InputError("no table of examples", fix=_needed(_EXAMPLE_COLUMNS), source=source.name)
+            raise InputError("no table of examples", fix=_columns_fix(_EXAMPLE_COLUMNS), source=source.name)
         if products is None and "product_title" not in examples.names:
-            raise InputError("no table of products", fix=_needed(_PRODUCT_COLUMNS), source=source.name)
+            raise InputError("no table of products", fix=_columns_fix(_PRODUCT_COLUMNS), source=source.name)
         builder = DatasetBuilder(source, replace(options, grade_map=options.grade_map or GAINS))
         builder.grades = GradeReader(examples.source, builder.options.grade_map)
         if options.grade_map is None:
             gains = ", ".join(f"{label}={gain}" for label, gain in GAINS.items())
             builder.notes.append(f"the grades are the gains of the ESCI paper times 100: {gains}")
-        return builder.built(_EsciRows(builder, options).judgements(examples, products), "esci", _ROLES)
+        return builder.imported(_EsciRows(builder, options).judgements(examples, products), "esci", _ROLES)
 
 
 class _EsciRows:
@@ -135,7 +135,7 @@ def _table_with(source: ImportSource, columns: set[str], *, without: str = "") -
     return next((table for table in tables if columns <= set(table.names) and without not in table.names), None)
 
 
-def _needed(columns: set[str]) -> str:
+def _columns_fix(columns: set[str]) -> str:
     return f"add a file with the columns {', '.join(sorted(columns))}"
 
 

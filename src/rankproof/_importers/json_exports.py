@@ -48,7 +48,7 @@ class PyvespaImporter:
             for part in json_documents(source).values()
             for judgement in _pyvespa_judgements(part, builder, cursor, thresholds)
         )
-        return builder.built(cursor.located(judgements), "pyvespa")
+        return builder.imported(cursor.with_lines(judgements), "pyvespa")
 
 
 def _pyvespa_judgements(
@@ -113,7 +113,7 @@ class OpenSearchImporter:
         require_keys(self.detect(source), source, f"{_RATINGS} or {_QUERIES}")
         builder, cursor = json_builder(source, options)
         lists = [list_ for document in json_documents(source).values() for list_ in _opensearch_lists(document)]
-        return builder.built(cursor.located(_opensearch_judgements(lists, builder, cursor)), "opensearch")
+        return builder.imported(cursor.with_lines(_opensearch_judgements(lists, builder, cursor)), "opensearch")
 
 
 def _opensearch_lists(document: JsonPart) -> list[JsonPart]:
@@ -168,7 +168,7 @@ class LlamaIndexImporter:
         require_keys(self.detect(source), source, "queries, corpus and relevant_docs")
         builder = DatasetBuilder(source, options)
         documents = json_documents(source).values()
-        return builder.built(
+        return builder.imported(
             (judgement for document in documents for judgement in _llama_index_judgements(document, builder)), "llama-index"
         )
 

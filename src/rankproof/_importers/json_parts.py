@@ -92,7 +92,7 @@ class JsonCursor:
         for self.part in parts:
             yield self.part
 
-    def located(self, rows: Iterable[T]) -> Iterator[T]:
+    def with_lines(self, rows: Iterable[T]) -> Iterator[T]:
         """The rows, with lines in errors."""
         try:
             yield from rows

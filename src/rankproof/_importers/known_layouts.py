@@ -91,7 +91,7 @@ class MtebImporter:
                 raise InputError(what, fix="choose one with --split", source=source.name)
         if "top_ranked" in parts:
             builder.notes.append("top_ranked is not read: it lists the candidates of a reranker, not a ranking")
-        return builder.built(_judgements(parts, builder), "mteb", _ROLES)
+        return builder.imported(_judgements(parts, builder), "mteb", _ROLES)
 
 
 def _judgements(parts: Mapping[str, list[SourceTable]], builder: DatasetBuilder) -> Iterator[Judgement | None]:

@@ -74,7 +74,7 @@ class QuepidImporter:
         rows = (row for path in paths for row in _rows_of(path, source, named=True) or _no_export(path))
         judges = [name for path in paths for name in _judges(path, source)]
         columns = {"query": "query", "document id": "docid", "judges": ", ".join(judges)} if judges else {}
-        imported = builder.built(_judgements(rows, builder, rankings), "quepid", columns)
+        imported = builder.imported(_judgements(rows, builder, rankings), "quepid", columns)
         runs = {system: _run(system, ranking) for system, ranking in rankings.items()}
         return replace(imported, runs=runs)
 

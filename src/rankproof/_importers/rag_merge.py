@@ -183,13 +183,14 @@ class LogMerge:
         passages = None if sample.retrieved is None else tuple(map(self._documents.passage_id, sample.retrieved))
         if sample.answer is None:
             return Answer("", given=passages, state="missing" if sample.state in (None, "answered") else sample.state)
-        answer = replace(as_answer(sample.answer), given=passages, cited=tuple(_cited(sample, passages or ())))
+        answer = replace(as_answer(sample.answer), given=passages, cited=tuple(_cited_ids(sample, passages or ())))
         return answer if sample.state is None else replace(answer, state=sample.state)
 
     def _qrels(self, runs: Mapping[str, Run]) -> Qrels:
         """The grade of every reference context of any log: 1, or by its score."""
         stated = {
-            query: [frozenset(map(self._documents.id_of, list_)) for list_ in lists] for query, lists in self._stated("relevant")
+            query: [frozenset(map(self._documents.id_of, list_)) for list_ in lists]
+            for query, lists in self._stated_values("relevant")
         }
         grades = self._grades()
         if grades:
@@ -205,7 +206,7 @@ class LogMerge:
     def _grades(self) -> dict[str, dict[str, int]]:
         """The grades by query and document; of several scores of a document, the highest counts."""
         scores: dict[str, dict[str, float]] = {}
-        for query, lists in self._stated("relevant"):
+        for query, lists in self._stated_values("relevant"):
             for context in (context for list_ in lists for context in list_):
                 docs = scores.setdefault(query, {})
                 doc = self._documents.id_of(context)
@@ -222,7 +223,7 @@ class LogMerge:
 
     def _queries(self) -> Queries:
         """The questions of all logs, with the reference answers of any log."""
-        stated = dict(self._stated("references"))
+        stated = dict(self._stated_values("references"))
         self._note_different(
             "reference answers", {query: [frozenset(list_) for list_ in lists] for query, lists in stated.items()}
         )
@@ -247,7 +248,7 @@ class LogMerge:
         ]
         if contradicted:
             count = pluralise(len(contradicted), "question")
-            example = _quoted(self._questions[contradicted[0]])
+            example = _quoted_question(self._questions[contradicted[0]])
             self.notes.append(
                 f"{count} with reference answers and {ANSWERABLE_FIELD}: false, such as {example}: no answer is right, and the"
                 " references are not used"
@@ -270,7 +271,7 @@ class LogMerge:
                 counts = "it counts" if missing == 1 else "they count"
                 yield f"{system} has no row for {pluralise(missing, 'question')} of the other logs; {counts} as missing"
 
-    def _stated(self, name: str) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    def _stated_values(self, name: str) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
         """Each question with what every row that asks it says of it; questions of which none says anything are left out."""
         for query in self._questions:
             values = [getattr(sample, name) for sample in self._samples(query)]
@@ -282,7 +283,9 @@ class LogMerge:
         if different := [query for query, sets in stated.items() if len({*sets}) > 1]:
             example = self._questions[different[0]]
             count = pluralise(len(different), "question")
-            self.notes.append(f"{count} with other {what} in another row, such as {_quoted(example)}: those of all rows count")
+            self.notes.append(
+                f"{count} with other {what} in another row, such as {_quoted_question(example)}: those of all rows count"
+            )
 
 
 def is_ranking_note(note: str) -> bool:
@@ -306,7 +309,7 @@ def rows_of(system: str) -> str:
     return f"rows of {system}"
 
 
-def _cited(sample: Sample, passages: tuple[str, ...]) -> Iterator[str]:
+def _cited_ids(sample: Sample, passages: tuple[str, ...]) -> Iterator[str]:
     """The ids of cited contexts; a number that is no id counts the retrieved contexts from 1."""
     ids = {context.id: key for context, key in zip(sample.retrieved or (), passages, strict=True) if context.id is not None}
     for citation in sample.cited:
@@ -314,7 +317,7 @@ def _cited(sample: Sample, passages: tuple[str, ...]) -> Iterator[str]:
         yield passages[int(citation) - 1] if is_place else ids.get(citation, citation)
 
 
-def _quoted(text: str) -> str:
+def _quoted_question(text: str) -> str:
     """The beginning of a text in quotes, for a message."""
     return f'"{for_message(clip_text(text))}"'
 

@@ -38,7 +38,7 @@ class RankEvalImporter:
         responses = {source.system_names[path]: document for path, document in documents.items() if _is_response(document)}
         builder, cursor = json_builder(source, options)
         reader = _RankEvalReader(builder, cursor, with_index=_ids_clash(documents.values()))
-        imported = builder.built(cursor.located(reader.judgements(requests, responses)), "elasticsearch")
+        imported = builder.imported(cursor.with_lines(reader.judgements(requests, responses)), "elasticsearch")
         return replace(imported, runs=reader.runs)
 
 
@@ -67,7 +67,7 @@ class _RankEvalReader:
         for name, document in responses.items():
             self.runs[name] = self._run(name, document)
             if failed := document.value.get("failures"):
-                self._builder.notes.append(f"{name}: {_failed(failed)}")
+                self._builder.notes.append(f"{name}: {_failure_text(failed)}")
             for key, detail in document["details"].entries() if not requests else ():
                 self._builder.query(key, key)
                 self._without_text.add(key)
@@ -115,7 +115,7 @@ class _RankEvalReader:
         notes.append("no documents: the request has ids only" + ("" if has_responses else "; import responses too for rankings"))
 
 
-def _failed(failures: Any) -> str:
+def _failure_text(failures: Any) -> str:
     """How many queries of a response failed, with the first."""
     names = list(failures) if isinstance(failures, dict | list) else [failures]
     count = pluralise(len(names), "query", "queries")
@@ -159,7 +159,7 @@ def _ids_clash(documents: Iterable[JsonPart]) -> bool:
     """Whether two indexes have a document of the same id."""
     indexes: dict[Any, Any] = {}
     for document in documents:
-        for part in _rated(document.value):
+        for part in _ratings_and_hits(document.value):
             if (
                 isinstance(part, dict)
                 and isinstance(part.get("_id"), str)
@@ -169,16 +169,16 @@ def _ids_clash(documents: Iterable[JsonPart]) -> bool:
     return False
 
 
-def _rated(value: Any) -> Iterator[Any]:
+def _ratings_and_hits(value: Any) -> Iterator[Any]:
     """The ratings of a request and the hits of a response."""
     if isinstance(value, list):
         for item in value:
-            yield from _rated(item)
+            yield from _ratings_and_hits(item)
     elif isinstance(value, dict):
         if "_id" in value:
             yield value
         for item in value.values():
-            yield from _rated(item)
+            yield from _ratings_and_hits(item)
 
 
 RANK_EVAL = RankEvalImporter()

@@ -103,7 +103,7 @@ def import_source(
     """The dataset in files, a folder or a data frame; the importer is detected by content unless it is named."""
     how = options or ImportOptions()
     opened = _opened_source(source, delimiter, encoding, storage)
-    name = _detected(opened, how) if importer is None else importer
+    name = _detected_importer(opened, how) if importer is None else importer
     chosen = importer_named(name)
     how = replace(how, settings=split_settings(how.settings, chosen))
     check_settings(name, chosen, how.settings)
@@ -127,12 +127,12 @@ def check_settings(name: str, importer: Importer, settings: Mapping[str, str]) -
             raise UsageError(f"the importer {name} has no setting {for_message(setting)}", fix=known)
 
 
-def _detected(source: ImportSource, options: ImportOptions) -> str:
+def _detected_importer(source: ImportSource, options: ImportOptions) -> str:
     """The importer of the source; if a setting names a column of a RAG log, that or one with the same settings."""
     columns = COLUMN_SETTINGS.keys() & options.settings.keys()
     if not columns:
         return detect_importer(source)
-    names = [name for name in _recognised(source, []) if columns <= importer_named(name).settings.keys()]
+    names = [name for name in _recognised_names(source, []) if columns <= importer_named(name).settings.keys()]
     return names[0] if len(names) == 1 else LOG
 
 
@@ -194,7 +194,7 @@ def read_stored_dataset(
             raise
         fix = f"import it first, with rankproof import or import_dataset; {error.fix}"
         raise InputError(error.what, fix=fix, source=error.source, line=error.line) from None
-    return replace(imported.dataset, notes=(*_unused(imported), *imported.report.sentences()))
+    return replace(imported.dataset, notes=(*_unused_parts(imported), *imported.report.sentences()))
 
 
 def check_no_pattern(path: str) -> None:
@@ -203,7 +203,7 @@ def check_no_pattern(path: str) -> None:
         raise InputError("a pattern of files is not a dataset", fix=DATASET_PATTERN_FIX, source=path)
 
 
-def _unused(imported: Imported) -> Iterator[str]:
+def _unused_parts(imported: Imported) -> Iterator[str]:
     """Says that a dataset alone leaves out the rankings and answers of its source."""
     if imported.runs or imported.answers:
         left = " and ".join(what for what, parts in (("rankings", imported.runs), ("answers", imported.answers)) if parts)
@@ -237,7 +237,7 @@ def importer_named(name: str) -> Importer:
 def detect_importer(source: ImportSource) -> str:
     """The name of the only importer that recognises the source; none and several are errors."""
     unreadable: list[InputError] = []
-    names = list(_recognised(source, unreadable))
+    names = list(_recognised_names(source, unreadable))
     if len(names) > 1:
         what = f"may be {' or '.join(names)}"
         raise InputError(what, fix=f"name the importer, as in --from {names[0]}", source=source.name)
@@ -251,7 +251,7 @@ def detect_importer(source: ImportSource) -> str:
     raise InputError("not recognised as a dataset", fix=fix, source=source.name)
 
 
-def _recognised(source: ImportSource, unreadable: list[InputError]) -> Iterator[str]:
+def _recognised_names(source: ImportSource, unreadable: list[InputError]) -> Iterator[str]:
     """The importers but the table's that recognise the source; a package that cannot be loaded hides no other.
 
     A file that one importer cannot read may be of another kind, such as qrels whose first line is no header.

@@ -92,7 +92,7 @@ class TableRoles:
         """Where the table comes in reading: queries with ids before those without, and tables of one kind before pairs."""
         return self.has_query and self.query_id is None, self.has_query and self.has_document
 
-    def named(self) -> dict[str, str]:
+    def columns_by_role(self) -> dict[str, str]:
         """The columns by role, for a report."""
         columns = {
             "query": self.query,
@@ -133,13 +133,13 @@ class TableImporter:
             raise InputError("no table", fix="specify CSV, TSV, JSONL or Parquet files", source=source.name)
         known = [name for table in tables for name in table.names]
         if unknown := [name for name in _query_fields(options) if name not in known]:
-            what = f"no column is called {for_message(unknown[0])}; columns: {_listed(known)}"
+            what = f"no column is called {for_message(unknown[0])}; columns: {_name_list(known)}"
             raise InputError(what, fix="name one of them with --set query-fields=COLUMN", source=source.name, line=1)
         _check_columns(tables, options)
         roles = [find_roles(table, options) for table in tables]
         _check_roles(tables, roles)
         if options.grade_map and not any(table_roles.grade for table_roles in roles):
-            what = f"--grade-map is given, but no column is recognised as the grade; columns: {_listed(known)}"
+            what = f"--grade-map is given, but no column is recognised as the grade; columns: {_name_list(known)}"
             raise InputError(what, fix=f"name it: {OPTIONS['grade']} COLUMN", source=source.name, line=1)
         for table, table_roles in zip(tables, roles, strict=True):
             _check_grade(table, table_roles, options)
@@ -150,19 +150,19 @@ class TableImporter:
         if len(graded) == 1:
             builder.grades = GradeReader(graded[0].source, options.grade_map)
         if others := [name for name in source.files if len(source.files) > 1 and name not in source.tables]:
-            builder.notes.append(f"not read, as they are no tables: {_listed(others)}")
+            builder.notes.append(f"not read, as they are no tables: {_name_list(others)}")
         builder.notes.extend([_LIST_NOTE] if source.is_query_list else _missing_columns(known, roles))
         if unused := dict.fromkeys(name for table_roles in roles for name in table_roles.unused):
             builder.notes.append(
-                f"columns that are not used: {_listed(unused)}; --set query-fields=COLUMN keeps one that describes the query"
+                f"columns that are not used: {_name_list(unused)}; --set query-fields=COLUMN keeps one that describes the query"
             )
         asked = [table.source for table, table_roles in zip(tables, roles, strict=True) if table_roles.query]
         builder.query_source = asked[0] if len(asked) == 1 else source.name
         columns: dict[str, dict[str, None]] = {}
-        for role, name in (pair for table_roles in roles for pair in table_roles.named().items()):
+        for role, name in (pair for table_roles in roles for pair in table_roles.columns_by_role().items()):
             columns.setdefault(role, {})[name] = None
-        return builder.built(
-            _judgements(tables, roles, builder), "table", {role: _joined(role, names) for role, names in columns.items()}
+        return builder.imported(
+            _judgements(tables, roles, builder), "table", {role: _joined_names(role, names) for role, names in columns.items()}
         )
 
 
@@ -171,7 +171,7 @@ def read_table_documents(source: ImportSource) -> Corpus:
     assert source.table is not None, "the source is a table"
     roles = find_roles(source.table, ImportOptions())
     if not roles.has_text:
-        what = f"no column for the text of the document; columns: {_listed(source.table.names)}"
+        what = f"no column for the text of the document; columns: {_name_list(source.table.names)}"
         raise InputError(what, fix="rename it to text, or import the table first", source=source.name, line=1)
     builder = DatasetBuilder(source, ImportOptions())
     for line, row in source.table.rows():
@@ -181,7 +181,7 @@ def read_table_documents(source: ImportSource) -> Corpus:
 
 def find_roles(table: SourceTable, options: ImportOptions) -> TableRoles:
     """The roles of the columns: those named by the options, the others by their names."""
-    stated = _given(table, options)
+    stated = _stated_columns(table, options)
     columns = {role: stated.get(role) or _guess(role, table, stated) for role in NAMES}
     if not columns["query"] and not columns["query id"]:
         columns["grade"] = stated.get("grade", ())
@@ -217,13 +217,13 @@ def _query_fields(options: ImportOptions) -> list[str]:
     return [name.strip() for name in options.settings.get("query-fields", "").split(",") if name.strip()]
 
 
-def _given(table: SourceTable, options: ImportOptions) -> dict[str, tuple[str, ...]]:
+def _stated_columns(table: SourceTable, options: ImportOptions) -> dict[str, tuple[str, ...]]:
     """The columns of the table that the options name."""
-    named = {role: tuple(name for name in names if name in table.names) for role, names in _named(options).items()}
+    named = {role: tuple(name for name in names if name in table.names) for role, names in _columns_of_options(options).items()}
     return {role: names for role, names in named.items() if names}
 
 
-def _named(options: ImportOptions) -> dict[str, tuple[str, ...]]:
+def _columns_of_options(options: ImportOptions) -> dict[str, tuple[str, ...]]:
     """The columns that the options name, by role."""
     named = {
         "query": options.query_column,
@@ -240,9 +240,9 @@ def _named(options: ImportOptions) -> dict[str, tuple[str, ...]]:
 def _check_columns(tables: Sequence[SourceTable], options: ImportOptions) -> None:
     """Refuses the name of a column that no table has."""
     known = list(dict.fromkeys(name for table in tables for name in table.names))
-    for role, names in _named(options).items():
+    for role, names in _columns_of_options(options).items():
         if unknown := [name for name in names if name not in known]:
-            what = f"no column is called {for_message(unknown[0])}; columns: {_listed(known)}"
+            what = f"no column is called {for_message(unknown[0])}; columns: {_name_list(known)}"
             raise InputError(what, fix=f"name one of them with {OPTIONS[role]}", source=tables[0].source, line=1)
 
 
@@ -258,7 +258,7 @@ def _guess(role: str, table: SourceTable, stated: Mapping[str, tuple[str, ...]])
     if role == "text":
         sure = [name for name in sure if free[name] not in _MAY_BE_IDS or _has_spaces(table, name)]
     if len(sure) > 1:
-        what = f"the {role} column may be {' or '.join(map(for_message, sure))}; columns: {_listed(table.names)}"
+        what = f"the {role} column may be {' or '.join(map(for_message, sure))}; columns: {_name_list(table.names)}"
         both = f", or several: {' '.join(f'{OPTIONS[role]} {quote(name)}' for name in sure)}" if role == "text" else ""
         raise InputError(what, fix=f"name it: {OPTIONS[role]} {quote(sure[0])}{both}", source=table.source, line=1)
     return tuple(sure)
@@ -290,10 +290,10 @@ def _has_spaces(table: SourceTable, name: str) -> bool:
 def _check_roles(tables: Sequence[SourceTable], roles: Sequence[TableRoles]) -> None:
     """Refuses tables without queries, a table of neither, and grades without documents; queries alone are a dataset."""
     first = tables[0]
-    columns = _listed(name for table in tables for name in table.names)
+    columns = _name_list(name for table in tables for name in table.names)
     for table, table_roles in zip(tables, roles, strict=True):
         if len(tables) > 1 and not table_roles.has_query and not table_roles.has_document:
-            what = f"no column for a query or a document; columns: {_listed(table.names)}"
+            what = f"no column for a query or a document; columns: {_name_list(table.names)}"
             log = f"; {_LOG_FIX}" if format_of_suffix(table.source) == "jsonl" else ""
             fix = f"leave the file out, or name a column, as in --doc-id-column COLUMN{log}"
             raise InputError(what, fix=fix, source=table.source, line=1)
@@ -312,9 +312,9 @@ def _check_roles(tables: Sequence[SourceTable], roles: Sequence[TableRoles]) -> 
 def _missing_columns(known: Sequence[str], roles: Sequence[TableRoles]) -> Iterator[str]:
     """Says that there are no grades or no texts of documents, and how to name their columns."""
     if not any(role.grade for role in roles):
-        yield f"no judgements: no column for the grade among {_listed(known)}; name it: {OPTIONS['grade']} COLUMN"
+        yield f"no judgements: no column for the grade among {_name_list(known)}; name it: {OPTIONS['grade']} COLUMN"
     if not any(role.has_text for role in roles):
-        yield f"no documents: no column for a title or text among {_listed(known)}; name it: {OPTIONS['text']} COLUMN"
+        yield f"no documents: no column for a title or text among {_name_list(known)}; name it: {OPTIONS['text']} COLUMN"
 
 
 def _check_grade(table: SourceTable, roles: TableRoles, options: ImportOptions) -> None:
@@ -375,11 +375,11 @@ def _document(row: Mapping[Any, Any], line: int, roles: TableRoles, builder: Dat
     return builder.document(key, title, text, lambda: plain_fields(row, roles.fields), line=line)
 
 
-def _joined(role: str, names: Iterable[str]) -> str:
+def _joined_names(role: str, names: Iterable[str]) -> str:
     return (", " if role.endswith("fields") else " or ").join(names)
 
 
-def _listed(names: Any) -> str:
+def _name_list(names: Any) -> str:
     return ", ".join(for_message(name) for name in names)
 
 

@@ -54,7 +54,7 @@ class TrecImporter:
     }
 
     def detect(self, source: ImportSource) -> bool:
-        files = _classified(source)
+        files = _files_with_kind(source)
         kinds = [kind for _, kind in files]
         return "topics" in kinds or (
             "queries" in kinds and ("qrels" in kinds or any(_is_file_of_queries(*file) for file in files))
@@ -65,7 +65,7 @@ class TrecImporter:
         builder = DatasetBuilder(source, options)
         if others := [name for name, path in source.files.items() if path not in files.values()]:
             builder.notes.append(f"not read: {', '.join(map(for_message, others))}")
-        return builder.built(_judgements(files, source, options, builder), "trec")
+        return builder.imported(_judgements(files, source, options, builder), "trec")
 
 
 def _judgements(
@@ -87,7 +87,7 @@ def _judgements(
     yield from qrels.rows()
 
 
-def _classified(source: ImportSource) -> list[tuple[str, FileKind]]:
+def _files_with_kind(source: ImportSource) -> list[tuple[str, FileKind]]:
     """The files of known kinds, each with its kind."""
     kinds = ((name, _kind(source, name, path)) for name, path in source.files.items() if source.frame is None)
     return [(name, kind) for name, kind in kinds if kind is not None]
@@ -142,7 +142,7 @@ def _has_header(cells: list[str]) -> bool:
 def _chosen_files(source: ImportSource, split: str) -> dict[FileKind, str]:
     """The file of each kind; of several files of queries and qrels, those of the split."""
     kinds: dict[FileKind, dict[str, str]] = {}
-    for name, kind in _classified(source):
+    for name, kind in _files_with_kind(source):
         kinds.setdefault(kind, {})[name] = source.files[name]
     if "topics" not in kinds and "queries" not in kinds:
         raise InputError(

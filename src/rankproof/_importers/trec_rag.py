@@ -41,7 +41,7 @@ class TrecRagImporter:
         """The queries, the documents with texts, the rankings, the answers and the judgements."""
         builder = DatasetBuilder(source, options)
         reader = _TrecRagReader(source, options, builder)
-        imported = builder.built(reader.judgements(), IMPORTER)
+        imported = builder.imported(reader.judgements(), IMPORTER)
         cited = {doc for answers in reader.answers.values() for answer in answers.values() for doc in answer.cited}
         texts = {doc: imported.dataset.corpus[doc].text for doc in sorted(cited) if doc in imported.dataset.corpus}
         answers = {name: Answers(answer, source=name) for name, answer in reader.answers.items()}

@@ -139,7 +139,7 @@ class UbiImporter:
         clicks = ClickLog.of(lists)
         counts = clicks.by_pair(how.model)
         label = how.label(counts)
-        imported = builder.built(_judgements(counts, keys, how, label, log, builder), IMPORTER)
+        imported = builder.imported(_judgements(counts, keys, how, label, log, builder), IMPORTER)
         imported = replace(imported, runs={SYSTEM: _last_rankings(lists, keys)})
         notes = (*_notes(clicks, how, label, log), *imported.report.notes)
         if not imported.dataset.is_judged:

@@ -133,7 +133,7 @@ class RequestSender:
             self.meter.settle(most, spent)
         return reply
 
-    def retried(
+    def send_with_retries(
         self, send: Callable[[], T], *, is_changed: Callable[[RequestError], bool] = lambda failure: False
     ) -> tuple[T, int]:
         """What `send` returns, and how many requests it took; if none succeeds, the last error is counted and raised."""
@@ -195,7 +195,7 @@ class CachedClient(ABC, Generic[RequestT, ReplyT]):
         """The key of the request in the cache."""
         return request_key(request)
 
-    def cached(self, request: RequestT, *, again: bool = False) -> ReplyT | None:
+    def cached_reply(self, request: RequestT, *, again: bool = False) -> ReplyT | None:
         """The cached reply, None if there is none; with `again` a reply from before this session does not count."""
         key = self._key(request)
         return None if again and self._cache.is_earlier(key) else self._cache.find(key)
@@ -205,7 +205,7 @@ class CachedClient(ABC, Generic[RequestT, ReplyT]):
         key = self._key(request)
         # A thread with the same request waits, then finds the reply in the cache.
         with self._locks.hold(key):
-            reply = self.cached(request, again=again)
+            reply = self.cached_reply(request, again=again)
             if reply is None:
                 reply = self._requested(request)
                 self._cache.put(key, reply)
@@ -256,7 +256,7 @@ class ChatClient(ModelClient[ChatRequest, ChatReply]):
             before, sent = sent, plain if isinstance(failure, ModelRequestError) and failure.optional_params else sent
             return sent != before
 
-        reply, requests = self.sender.retried(lambda: self._send(sent), is_changed=is_changed)
+        reply, requests = self.sender.send_with_retries(lambda: self._send(sent), is_changed=is_changed)
         # Optional parameters are dropped for good only after the same request succeeded without them.
         self._rejects_optional_params = self._rejects_optional_params or sent != request
         return replace(reply, requests=requests)

@@ -31,6 +31,7 @@ _TOO_LONG = (400, 413, 422, 500)
 """Statuses of servers that reject a text because it is too long; llama.cpp has 500."""
 _TOO_MANY = 413
 _KEPT = 0.75
+"""The share of a text that is sent again when the server rejects it as too long, until one is accepted."""
 
 
 def estimate_texts(model: EmbeddingApi, texts: Sequence[str]) -> Estimate:
@@ -71,7 +72,7 @@ class CountingEncoder(Encoder, Protocol):
 def load_encoder(model: EncoderModel, session: LLMSession, threads: int) -> Encoder:
     """The loaded model; an embedding API is called through the session, and its encoder is the same for the same model."""
     if isinstance(model, EmbeddingApi):
-        return session.memoised(("encoder", model), lambda: CachedEncoder(model, session))
+        return session.make_once(("encoder", model), lambda: CachedEncoder(model, session))
     return model.load(threads=threads)
 
 
@@ -155,7 +156,7 @@ class CachedEncoder:
             return self._request_halves(role, counter, batch, before)
         keys, texts = list(batch), [self._model.sent_text(text) for text in batch.values()]
         try:
-            reply, requests = self._sender.retried(partial(self._send, texts, role))
+            reply, requests = self._sender.send_with_retries(partial(self._send, texts, role))
         except ModelRequestError as failure:
             rejected = before + failure.requests
             if failure.status == _TOO_MANY and len(batch) > 1:
@@ -194,7 +195,7 @@ class CachedEncoder:
 
     def _send(self, texts: Sequence[str], role: TextRole) -> EmbeddingReply:
         model = self._model
-        connection = self._session.loaded(model)
+        connection = self._session.load_once(model)
 
         def cost(reply: EmbeddingReply) -> Usage:
             return Estimate(1, plausible_tokens(reply.tokens, texts)[0]).usage(model.price_in, 0)

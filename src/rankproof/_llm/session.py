@@ -60,6 +60,7 @@ class LLMSession:
         self._uses: dict[ModelClient[Any, Any], str] = {}
         self._memo: dict[Hashable, Any] = {}
         self._closers = ExitStack()
+        # Reentrant, because making a client opens its cache.
         self._lock = threading.RLock()
         self.meter = SpendMeter(budget, is_persistent=caches is not None)
         self.repeat = 1
@@ -73,7 +74,7 @@ class LLMSession:
         """The client of a model for one use; each use has its own response cache."""
 
         def make(cache: ResponseCache[ChatReply]) -> ChatClient:
-            return ChatClient(model, lambda: self.loaded(model), self.sender(), cache)
+            return ChatClient(model, lambda: self.load_once(model), self.sender(), cache)
 
         return self.model_client(model, use, make, ChatReply, is_repeated=True)
 
@@ -100,7 +101,7 @@ class LLMSession:
             self._uses[client] = use
             return client
 
-        return self.memoised(("client", key, model), made)
+        return self.make_once(("client", key, model), made)
 
     def replies(self, key: str, kind: type[ReplyT]) -> ResponseCache[ReplyT]:
         """The cache of that key, opened at its first use and closed with the session."""
@@ -122,7 +123,7 @@ class LLMSession:
         """Raises an error if the budget limits money and the model has no price."""
         check_model_has_price(self.meter.budget, model)
 
-    def memoised(self, key: Hashable, make: Callable[[], MemoT]) -> MemoT:
+    def make_once(self, key: Hashable, make: Callable[[], MemoT]) -> MemoT:
         """The value of the key, made at its first use; it lives as long as the session."""
         with self._lock:
             if key not in self._memo:
@@ -139,7 +140,7 @@ class LLMSession:
         policy = self._retry_policy if max_requests is None else replace(self._retry_policy, max_requests=max_requests)
         return RequestSender(self.meter, policy, self._stop, stops_run=stops_run)
 
-    def loaded(self, model: LoadableModel[ConnectionT]) -> ConnectionT:
+    def load_once(self, model: LoadableModel[ConnectionT]) -> ConnectionT:
         """The loaded model or the connection to it, made at its first use and closed with the session."""
         with self._lock:
             if model not in self._loaded:

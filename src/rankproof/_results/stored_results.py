@@ -234,7 +234,7 @@ def checked_results(
     """The results with their values computed again; a document with another value is an error, made of a text and a fix."""
     fix = "restore the original file, or run the experiment again"
     try:
-        results = recomputed(stored)
+        results = recomputed_results(stored)
     except UsageError as wrong:
         raise error(wrong.what, fix) from None
     for path, value, expected in differences(results, document):
@@ -249,7 +249,7 @@ def _value_text(value: object) -> str:
     return "missing" if value is None else for_message(value) if isinstance(value, str) else repr(value)
 
 
-def recomputed(results: ExperimentResult) -> ExperimentResult:
+def recomputed_results(results: ExperimentResult) -> ExperimentResult:
     """The results with the values that their rankings, judgements, answers and verdicts on claims give; no judge is asked.
 
     Values of chunk rankings and of `Similarity` keep their values for each query; their means are computed again.

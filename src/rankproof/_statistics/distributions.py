@@ -51,6 +51,7 @@ def normal_below(z: float) -> float:
 
 def normal_quantile(share: float) -> float:
     """The quantile of the standard normal distribution."""
+    # Late, as it imports decimal and fractions, which are slow.
     from statistics import NormalDist
 
     return NormalDist().inv_cdf(share)

@@ -90,7 +90,7 @@ def tuned_system(systems: Mapping[str, Stage], name: str, vary: Mapping[str, Val
 
 
 def _check_values(tuned: TunedSystem, axes: Sequence[SearchAxis]) -> None:
-    """Refuses a value that the system does not take, and a parameter that changes nothing."""
+    """Rejects a value that the system does not take, and a parameter that changes nothing."""
     every = _stages(tuned, axes)
     for axis in axes:
         fixed = [replace(other, values=other.values[:1]) if other == axis else other for other in axes]

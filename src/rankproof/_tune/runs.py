@@ -16,11 +16,10 @@ from rankproof._data.run import Run
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.sources import align
 from rankproof._fusion.candidates import CandidateTable
-from rankproof._fusion.fuse import Fuser
+from rankproof._fusion.fuse import Fuser, checked_settings, checked_weights, method_for
 from rankproof._fusion.kernels import ranks_of
 from rankproof._fusion.method import METHODS, Fitted, FusionMethod, FusionSettings, Parameter, Training, own_name
 from rankproof._fusion.normalisations import NORMALISATIONS
-from rankproof._fusion.settings import checked_settings, checked_weights, method_for
 from rankproof._tune.parameters import WEIGHT_STEP, ValuesLike, named_axis, weights_axis
 from rankproof._tune.space import ParameterFamily, SearchAxis, Settings, Space
 from rankproof.errors import UsageError, for_message
@@ -107,7 +106,7 @@ def fusion_space(
         for norm in scales if "norm" in method.uses else scales[:1]:
             fixed = (("method", method.name), *((("norm", norm),) if "norm" in method.uses else ()))
             families.append(ParameterFamily(fixed, _axes(method, runs, vary, step)))
-    _refuse_unused(vary, families)
+    _reject_unused(vary, families)
     first = families[0]
     default = (*first.fixed, *((axis.name, axis.default) for axis in first.axes))
     return Space(default, tuple(families))
@@ -146,7 +145,7 @@ def _number_axis(parameter: Parameter, values: ValuesLike) -> SearchAxis:
     return named_axis(parameter.name, kind, values or parameter.values, kind(parameter.default or 0))
 
 
-def _refuse_unused(vary: Mapping[str, ValuesLike], families: Sequence[ParameterFamily]) -> None:
+def _reject_unused(vary: Mapping[str, ValuesLike], families: Sequence[ParameterFamily]) -> None:
     known = dict.fromkeys(axis.name for family in families for axis in family.axes)
     for name in vary:
         if name not in known:
@@ -198,6 +197,7 @@ class JudgedCandidates:
         ranks, starts, sizes = ranks_of(scores, table.offsets, table.by_id, self.chosen, self.chosen_offsets)
         owners = list_numbers(np.diff(self.chosen_offsets))
         by_rank = np.lexsort((ranks, self._judged_index[owners])) if len(owners) else np.zeros(0, np.int64)
+        # Row -1, of a query that the table lacks, takes the 0 at the end.
         counts = np.append(np.diff(self.chosen_offsets), 0)[self.rows]
         return Hits(
             judged=self.judged,

@@ -94,6 +94,7 @@ class Trials:
         rows = self._known(settings)
         inside = np.zeros(len(self.queries), np.int64)
         inside[train] = 1
+        # All trials in their order need no copy.
         chosen = self._numbers if len(rows) == len(self._numbers) and rows == [*range(len(rows))] else self._numbers[rows]
         sums: list[int] = (chosen @ inside).tolist()
         for at, setting in enumerate(settings):
@@ -126,6 +127,7 @@ class Trials:
 
     def _as_numbers(self, values: FloatArray) -> IntArray:
         signed = self._sign * self._weights * values
+        # The unit of the first trials holds for all, so that sums of any two trials can be compared.
         if not self._unit:
             largest = float(np.abs(signed).max(initial=0.0)) or 1.0
             self._unit = math.ldexp(1.0, math.frexp(largest)[1] - _VALUE_BITS)
@@ -196,7 +198,7 @@ def training_queries(queries: IntArray, numbers: IntArray, fold: int) -> IntArra
 
 
 def check_enough_queries(queries: int, folds: int) -> None:
-    """Refuses folds with fewer than two queries, and fewer than two folds."""
+    """Rejects folds with fewer than two queries, and fewer than two folds."""
     if folds < 2:
         raise UsageError(f"folds is {folds}", fix="choose at least 2")
     if queries < folds * _LEAST_IN_A_FOLD:

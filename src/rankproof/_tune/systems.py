@@ -84,6 +84,7 @@ class SystemObjective:
     """The values of a system of an experiment with other settings."""
 
     def __init__(self, experiment: Experiment, tuned: TunedSystem, measure: Measure, options: RunOptions) -> None:
+        # Latency is not tuned, so one query is timed.
         self._tuned, self._options = tuned, replace(options, latency_queries=1)
         self._experiment = replace(experiment, measures=[measure], primary=None, baseline=None, costs={})
         self._rows: dict[Settings, FloatArray] = {}

@@ -144,7 +144,7 @@ def tune_objective(
     search = SEARCHES[plan.search]
     everything = np.arange(len(objective.queries))
     best = search(trials, space, everything)
-    _refuse_constant(trials, measure)
+    _reject_constant(trials, measure)
     validate = {"folds": plan.folds, "repeats": plan.repeats, "seed": plan.seed}
     held = cross_validate(trials, space, search, **validate)
     default = trials.values_of(space.default)
@@ -188,7 +188,7 @@ def _baseline(name: str, held: HeldOut, values: FloatArray, weights: FloatArray 
     return TuningBaseline(name, weighted_mean(per_query, weights), held_out_gain(held, values, weights))
 
 
-def _refuse_constant(trials: Trials, measure: Measure) -> None:
+def _reject_constant(trials: Trials, measure: Measure) -> None:
     count = len(trials.settings)
     if count == 1:
         raise UsageError("there is one trial", fix="vary at least one parameter with two values")

@@ -314,6 +314,7 @@ class Measure(ABC):
 
     def __call__(self, **parameters: Any) -> Measure:
         if "judged_only" in parameters and self.kind in ("binary", "graded"):
+            # Late, as _judged imports this module.
             from rankproof.measures._judged import with_judged_only
 
             return with_judged_only(self, parameters.pop("judged_only"))(**parameters)

@@ -117,14 +117,14 @@ class UnitMeasure(ClaimMeasure):
         return super().outcome(case, verdicts)
 
 
-def checked(verdicts: Iterable[ClaimVerdict]) -> list[ClaimVerdict]:
+def checkable_verdicts(verdicts: Iterable[ClaimVerdict]) -> list[ClaimVerdict]:
     """The verdicts on claims that have something to check."""
     return [verdict for verdict in verdicts if verdict.verdict != "nothing_to_check"]
 
 
 def mean_credit(verdicts: Iterable[ClaimVerdict]) -> Outcome:
     """The mean credit of the claims that have something to check."""
-    credits = [verdict.credit for verdict in checked(verdicts)]
+    credits = [verdict.credit for verdict in checkable_verdicts(verdicts)]
     return sum(credits) / len(credits) if credits else "no_claim"
 
 
@@ -136,7 +136,7 @@ def by_reference(verdicts: Iterable[ClaimVerdict]) -> dict[int, list[ClaimVerdic
     return groups
 
 
-def best(outcomes: Iterable[Outcome], otherwise: NoValue = "no_claim") -> Outcome:
+def best_outcome(outcomes: Iterable[Outcome], otherwise: NoValue = "no_claim") -> Outcome:
     """The highest value; `otherwise` where there is none."""
     values = [outcome for outcome in outcomes if not isinstance(outcome, str)]
     return max(values) if values else otherwise

@@ -19,7 +19,7 @@ from rankproof.measures._claim_base import (
     UnitMeasure,
     Verdicts,
     by_reference,
-    checked,
+    checkable_verdicts,
     mean_credit,
     without_answer,
     without_reference,
@@ -102,7 +102,7 @@ class AnswerHallucination(_AnswerInContexts):
     without_contexts = 1.0
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
-        checkable = checked(verdicts.get("answer-contexts", ()))
+        checkable = checkable_verdicts(verdicts.get("answer-contexts", ()))
         return float(any(verdict.verdict != "supported" for verdict in checkable)) if checkable else "no_claim"
 
     def by_words(self, case: AnswerCase) -> Outcome:

@@ -16,9 +16,9 @@ from rankproof.measures._claim_base import (
     Outcome,
     UnitMeasure,
     Verdicts,
-    best,
+    best_outcome,
     by_reference,
-    checked,
+    checkable_verdicts,
     mean_credit,
     sentence_words,
     without_answer,
@@ -61,12 +61,12 @@ class ContextRecall(_AgainstContexts):
     )
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
-        return best(map(mean_credit, by_reference(verdicts.get("reference-contexts", ())).values()))
+        return best_outcome(map(mean_credit, by_reference(verdicts.get("reference-contexts", ())).values()))
 
     def by_words(self, case: AnswerCase) -> Outcome:
         context_words = all_words(case.contexts or ())
         shares = [word_share(stated_words(reference), context_words) for reference in case.references]
-        return best("no_claim" if share is None else share for share in shares)
+        return best_outcome("no_claim" if share is None else share for share in shares)
 
 
 def named_contexts(verdicts: Iterable[ClaimVerdict]) -> frozenset[int]:
@@ -101,7 +101,7 @@ class _UsefulContexts(_AgainstContexts):
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
         reference_verdicts = verdicts.get("reference-contexts", ())
-        if not checked(reference_verdicts):
+        if not checkable_verdicts(reference_verdicts):
             return "no_claim"
         return (
             "no_evidence"
@@ -236,13 +236,17 @@ class ContextUtilisation(UnitMeasure):
         in_answer = verdicts.get("reference-answer", ())
         stated = {_claim_number(verdict): verdict.credit for verdict in in_answer}
         empty = {_claim_number(verdict) for verdict in in_answer if verdict.verdict == "nothing_to_check"}
-        counted = [verdict for verdict in checked(verdicts.get("reference-contexts", ())) if _claim_number(verdict) not in empty]
-        return best((_used_share(group, stated) for group in by_reference(counted).values()), "nothing_found")
+        counted = [
+            verdict
+            for verdict in checkable_verdicts(verdicts.get("reference-contexts", ()))
+            if _claim_number(verdict) not in empty
+        ]
+        return best_outcome((_used_share(group, stated) for group in by_reference(counted).values()), "nothing_found")
 
     def by_words(self, case: AnswerCase) -> Outcome:
         contexts, answer = all_words(case.contexts or ()), frozenset() if without_answer(case) else stated_words(case.text)
         shares = [word_share(stated_words(reference) & contexts, answer) for reference in case.references]
-        return best(("nothing_found" if share is None else share for share in shares), "nothing_found")
+        return best_outcome(("nothing_found" if share is None else share for share in shares), "nothing_found")
 
 
 def _claim_number(verdict: ClaimVerdict) -> tuple[int, int]:

@@ -37,6 +37,7 @@ def grouped_hits(hits: Hits) -> GroupedHits:
     place = np.argsort(order)
     split = _split_by_group(hits, grades, place, documents.offsets[hits.query_index] + _codes(hits))
     by_group = replace(split, present=hits.present[owners], retrieved=hits.retrieved[owners])
+    # A document that only another group judged is unjudged in this one.
     return GroupedHits(by_group.judged_only() if hits.only_judged else by_group, owners)
 
 

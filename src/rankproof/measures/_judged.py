@@ -160,6 +160,7 @@ def _plain(kind: type[Measure]) -> type[Measure]:
     return getattr(kind, "whole", kind)
 
 
+# One class for each measure, so that equal measures stay equal: dataclasses compare classes by identity.
 @cache
 def _variant(kind: type[Measure]) -> type[Measure]:
     """The class of a measure with the parameter judged_only."""
@@ -177,6 +178,7 @@ def _variant(kind: type[Measure]) -> type[Measure]:
     def chance(self: Measure, ranking: RandomRanking) -> None:
         return None
 
+    # The class is made at run time, so that pickle cannot find it by its name.
     def reduce(self: Measure) -> tuple[Any, ...]:
         parameters = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "judged_only"}
         return with_judged_only, (kind(**parameters), True)

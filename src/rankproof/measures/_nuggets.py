@@ -12,7 +12,7 @@ from rankproof._data.wording.remarks import without_thinking
 from rankproof._registry import Option
 from rankproof.measures._answers import AnswerCase, AnswerMeasure, Encode
 from rankproof.measures._base import Advice
-from rankproof.measures._claim_base import ClaimMeasure, Outcome, Verdicts, checked, without_answer
+from rankproof.measures._claim_base import ClaimMeasure, Outcome, Verdicts, checkable_verdicts, without_answer
 from rankproof.measures._overlap import NUGGET_SHARE, content_words, word_share
 
 NuggetChoice = Literal["vital", "all"]
@@ -55,7 +55,7 @@ class NuggetRecall(ClaimMeasure):
         return [verdict for verdict in verdicts if self.of == "all" or verdict.importance == "vital"]
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
-        checkable = checked(self.used_verdicts(verdicts.get("nugget-answer", ())))
+        checkable = checkable_verdicts(self.used_verdicts(verdicts.get("nugget-answer", ())))
         credits = [float(verdict.verdict == "supported") if self.strict else verdict.credit for verdict in checkable]
         return sum(credits) / len(credits) if credits else "no_nugget"
 

@@ -142,7 +142,7 @@ def own_measure(value: Measure | type[Measure] | GradesFunction) -> Measure:
 
 
 def remember(measure: Measure) -> Measure:
-    """The measure, which `parse_measure` knows from here on; a name of a measure of this package is refused."""
+    """The measure, which `parse_measure` knows from here on; a name of a measure of this package is rejected."""
     from rankproof.measures._parse import forget_parsed, is_own_name
 
     if is_own_name(measure.name):
@@ -154,7 +154,7 @@ def remember(measure: Measure) -> Measure:
     return measure
 
 
-def remembered(name: str) -> Measure | None:
+def remembered_measure(name: str) -> Measure | None:
     """The measure of one's own of that name in lower case, None if there is none."""
     return _OWN.get(name)
 

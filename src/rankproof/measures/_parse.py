@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rankproof._registry import Registry
 from rankproof.errors import ExternalError, UsageError, closest_name, escape_invisible, for_message
 from rankproof.measures._base import Measure
-from rankproof.measures._own import GradesFunction, import_measure, is_own, own_measure, remembered
+from rankproof.measures._own import GradesFunction, import_measure, is_own, own_measure, remembered_measure
 from rankproof.measures._registry import ANSWER_MEASURES, MEASURES, TEXT_MEASURES
 from rankproof.measures._trec_names import AMBIGUOUS_NAMES, NICKNAMES, ONLY_TREC_CUTOFFS, spellings_of
 
@@ -320,7 +320,7 @@ def _is_name(name: str) -> bool:
 
 
 def _is_of_ones_own(name: str) -> bool:
-    return MODULE_AND_NAME.fullmatch(name) is not None or remembered(name.lower()) is not None
+    return MODULE_AND_NAME.fullmatch(name) is not None or remembered_measure(name.lower()) is not None
 
 
 def is_own_name(name: str) -> bool:
@@ -342,7 +342,7 @@ def _measure_named(name: str) -> Measure:
         return _own_measure(_own_names()[plain])
     if plain in _own_aliases():
         return _own_aliases()[plain]
-    if measure := remembered(plain):
+    if measure := remembered_measure(plain):
         return measure
     outside = {point.lower(): point for point in MEASURES.entry_points()}
     if plain in outside:

@@ -134,6 +134,7 @@ class F1At(SummedMeasure, BinaryCutoffMeasure):
 
     def parts(self, hits: Hits) -> SumParts:
         relevant = relevant_found(hits, self.least)
+        # A float, as k + R exceeds an int64 where k has no limit.
         return equal_parts(hits, relevant.at_within(self.depth), relevant.total + np.float64(self.depth), gain=2.0)
 
 

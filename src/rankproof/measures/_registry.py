@@ -72,6 +72,7 @@ def all_measures() -> list[Measure]:
 
 def default_measures(max_grade: int) -> list[Measure]:
     """The measures of an evaluation that names none; exponential gain only where grades exceed 1."""
+    # Late, so that the names of measures load none of them.
     from rankproof.measures._gains import nDCG
     from rankproof.measures._precision_recall import P, R, Success
     from rankproof.measures._user_model import RR

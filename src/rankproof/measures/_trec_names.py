@@ -140,6 +140,7 @@ def spellings_of(nickname: str, replaced: frozenset[str]) -> str:
 
 def with_default_cutoffs(texts: Iterable[str]) -> list[str]:
     """The measures with the cutoffs of trec_eval where its bare name is written, such as P."""
+    # Late, as _parse imports this module.
     from rankproof.measures._parse import split_measures
 
     parts = [part for text in texts for part in split_measures(text)]

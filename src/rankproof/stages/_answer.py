@@ -74,6 +74,7 @@ def answer_request(stage: GenerateAnswer, query: Query, passages: Sequence[str])
 
 _CITATION_MARKS = re.compile(r"\s*\[((?:passage )?[0-9]{1,9}(?:\s*[,;]\s*[0-9]{1,9})*)\]", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,9}")
+# A reply that starts like this was meant to be JSON or markup, so it is not read as plain text.
 _STRUCTURED_STARTS = ("{", "[{", '["', "```", "<")
 
 
@@ -284,6 +285,7 @@ class _IdfSentenceScorer:
     def scores(self, query: str, texts: Sequence[str], counter: CallCounter) -> list[float]:
         wanted = sorted(set(self._terms.tokenize(query)))
         weights = {term: idf(self._found[term], self._size) for term in wanted}
+        # fsum: the score does not depend on the order of the words.
         return [math.fsum(weights[term] for term in wanted if term in own) for own in map(set, map(self._terms.tokenize, texts))]
 
     def facts(self) -> Mapping[str, Any]:

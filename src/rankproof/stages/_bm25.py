@@ -81,7 +81,7 @@ class TermAnalysis:
             return WordAnalyzer(self.language, stemming=self.stemming, stop_words=self.stop_words)
         return analyzer_by_name(self.tokens, self.bpe)
 
-    def trained(self, texts: Callable[[], Iterable[str]]) -> TermAnalysis:
+    def with_learned_tokens(self, texts: Callable[[], Iterable[str]]) -> TermAnalysis:
         """The same; BPE tokens are learned from the texts."""
         return replace(self, bpe=train_bpe(self.tokens, texts()).files()[TOKENIZER_FILE]) if is_learned(self.tokens) else self
 
@@ -275,7 +275,7 @@ class BM25(Stage):
         search = PartitionedSearch(context, partitions, self._index_key(partitions), label="indexing passages for BM25")
         totals = search.prepare_all()
         cost = Cost(seconds=search.seconds, bytes=search.size())
-        return BM25Searcher(self, context.corpus, partitions, totals, search.opened(partitions.open), cost, search.search_all)
+        return BM25Searcher(self, context.corpus, partitions, totals, search.open_all(partitions.open), cost, search.search_all)
 
     def index(self, corpus: Corpus) -> BM25Searcher:
         """The searcher of a corpus, whose index is in memory."""
@@ -286,7 +286,10 @@ class BM25(Stage):
         check_known_fields(corpus, self.fields)
         analysis = TermAnalysis(self.tokens, self.language, self.stemming, self.stop_words)
         return BM25Partitions(
-            analysis.trained(lambda: PassageTexts(corpus, self.fields).larger_ids_first()[1]), self.fields, self.k1, self.b
+            analysis.with_learned_tokens(lambda: PassageTexts(corpus, self.fields).larger_ids_first()[1]),
+            self.fields,
+            self.k1,
+            self.b,
         )
 
     def _index_key(self, partitions: BM25Partitions) -> str:
@@ -358,6 +361,7 @@ class BM25Searcher(Searcher):
         terms = sorted({term for query in queries for term in query})
         numbers = {term: number for number, term in enumerate(terms)}
         places = tuple(numbers[term] for query in queries for term in query)
+        # In float32, as in bm25s.
         idfs = tuple(float(np.float32(idf(frequency, self.totals.documents))) for frequency in self.frequencies(terms))
         bounds = (0, *accumulate(map(len, queries)))
         return TermQueries(tuple(terms), idfs, places, bounds)

@@ -20,6 +20,7 @@ from rankproof._data.arrays import FloatArray, IntArray
 from rankproof.stages._analyzer import Analyzer
 
 Kernel = Literal["native", "plain"]
+# A posting of 32 bits has 16 for the row in its block, and 16 for the pair.
 ROWS_PER_BLOCK = PAIRS_PER_BLOCK = 65_536
 _ROWS_PER_CALL = 4_096
 _ROW_MASK = 0xFFFF
@@ -107,7 +108,7 @@ def texts_of(columns: Columns, rows: int) -> Iterable[str]:
         yield b" ".join(fields).decode(errors="surrogatepass")
 
 
-class NativeBuilder:
+class NativeBuilder(PostingBuilder):
     """Tokenizes, counts and inverts in C; the analyzer sees each distinct piece of text once."""
 
     def __init__(self, most_rows: int, most_pairs: int) -> None:
@@ -116,7 +117,6 @@ class NativeBuilder:
         self._native, self._builder = bm25, bm25.builder(most_rows, most_pairs)
 
     def add(self, columns: Columns, rows: int, analyzer: Analyzer) -> None:
-        """Adds documents."""
         if analyzer.splits_at_blanks:
             pieces = self._native.tokenize(self._builder, columns, 0, rows)
             self._native.count(self._builder, list(map(analyzer.tokenize_once, pieces)))
@@ -125,7 +125,6 @@ class NativeBuilder:
             self._native.count_terms(self._builder, analyzer.tokenize_once(text))
 
     def arrays(self) -> PostingArrays:
-        """The index of all documents that were added."""
         terms, size, segments, postings, blocks, pairs, rows = self._native.sizes(self._builder)
         made = PostingArrays(
             term_bytes=np.empty(size, np.uint8),
@@ -208,7 +207,7 @@ def open_postings(
     return ReferencePostings(arrays, places, factors)
 
 
-class NativePostings:
+class NativePostings(OpenPostings):
     """The index, searched in C."""
 
     def __init__(self, arrays: PostingArrays, places: NDArray[np.int32], factors: FloatArray) -> None:
@@ -218,11 +217,9 @@ class NativePostings:
         self._index = bm25.index((*arrays[: PostingArrays._fields.index("pair_frequencies")], places, factors))
 
     def find(self, terms: list[str]) -> list[tuple[int, int]]:
-        """The number of each term, -1 if no document has it, and how many documents have it."""
         return self._native.find(self._index, terms)
 
     def search(self, batch: TermBatch, k: int) -> Found:
-        """The k best rows of each query."""
         count, width = len(batch.bounds) - 1, max(1, min(k, self._rows))
         rows, scores = np.zeros((count, width), np.int32), np.zeros((count, width))
         counts = np.zeros(count, np.int64)
@@ -246,7 +243,7 @@ def count_distinct(vocabularies: Sequence[tuple[NDArray[np.uint8], IntArray]], *
     return count_distinct_terms(vocabularies)
 
 
-class ReferenceBuilder:
+class ReferenceBuilder(PostingBuilder):
     """Counts the terms of each document; a document that does not fit into the block starts the next one."""
 
     def __init__(self, most_rows: int, most_pairs: int) -> None:
@@ -258,7 +255,6 @@ class ReferenceBuilder:
         self._block_pairs: list[dict[tuple[int, int], int]] = []
 
     def add(self, columns: Columns, rows: int, analyzer: Analyzer) -> None:
-        """Adds documents."""
         for text in texts_of(columns, rows):
             self.count_terms(analyzer.tokenize_once(text))
 
@@ -285,7 +281,6 @@ class ReferenceBuilder:
         return codes
 
     def arrays(self) -> PostingArrays:
-        """The index of all documents that were added."""
         terms = sorted((term.encode(), number) for term, number in self._vocabulary.items())
         numbers = np.empty(len(terms), np.int64)
         numbers[[number for _, number in terms]] = np.arange(len(terms))
@@ -329,7 +324,7 @@ class _TermBytes(Sequence[bytes]):
         return self._data[self._offsets[at] : self._offsets[at + 1]].tobytes()
 
 
-class ReferencePostings:
+class ReferencePostings(OpenPostings):
     """The index, searched by numpy."""
 
     def __init__(self, arrays: PostingArrays, places: NDArray[np.int32], factors: FloatArray) -> None:
@@ -337,7 +332,6 @@ class ReferencePostings:
         self._terms = _TermBytes(arrays.term_bytes, arrays.term_offsets)
 
     def find(self, terms: list[str]) -> list[tuple[int, int]]:
-        """The number of each term, -1 if no document has it, and how many documents have it."""
         return [self._find(term.encode()) for term in terms]
 
     def _find(self, term: bytes) -> tuple[int, int]:
@@ -348,7 +342,6 @@ class ReferencePostings:
         return at, int(end - first)
 
     def search(self, batch: TermBatch, k: int) -> Found:
-        """The k best rows of each query."""
         count, width = len(batch.bounds) - 1, max(1, min(k, len(self._places)))
         rows, scores, counts = np.zeros((count, width), np.int32), np.zeros((count, width)), np.zeros(count, np.int64)
         for query in range(count):

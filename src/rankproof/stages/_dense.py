@@ -18,12 +18,10 @@ from rankproof._data.ordering import Ranking
 from rankproof._llm.budget import Estimate
 from rankproof._llm.embedding import CountingEncoder
 from rankproof._registry import Option
-from rankproof.models._api.embedding import EmbeddingApi
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check_settings
 from rankproof.stages._text_vectors import (
-    EncodedPassages,
-    EncodedQueries,
+    EncodesTexts,
     add_prompt,
     prompt_notes,
     query_vector,
@@ -59,7 +57,7 @@ class AnnRecall:
 
 
 @dataclass(frozen=True)
-class Dense(Stage):
+class Dense(EncodesTexts, Stage):
     """Ranks the passages nearest to the query by inner product; the prompts are prepended to queries and passages."""
 
     model: EncoderOption
@@ -87,22 +85,9 @@ class Dense(Stage):
             made = ApiDenseSearcher if isinstance(vectors.encoder, CountingEncoder) else DenseSearcher
             return made(self, vectors, store, seconds, stack.pop_all())
 
-    @property
-    def paid_model(self) -> EmbeddingApi | None:
-        """The embedding API, None for a local model."""
-        return self.model if isinstance(self.model, EmbeddingApi) else None
-
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
         """One call for each query; the passages are estimated on their own."""
         return self.encoded_queries().estimate(queries)
-
-    def encoded_queries(self) -> EncodedQueries:
-        """How queries are encoded, which stages of the same model and prompt share."""
-        return EncodedQueries(self.model, self.query_prompt)
-
-    def passages(self) -> EncodedPassages:
-        """The passages that are encoded, which stages of the same model share."""
-        return EncodedPassages(self.model, self.passage_prompt, self.fields)
 
 
 def _fill_store(store: OpenStore, vectors: PassageVectors, context: BuildContext) -> None:
@@ -124,6 +109,7 @@ class DenseSearcher(Searcher):
         self._cost = Cost(seconds=seconds, bytes=own, shared={vectors.key: (vectors.seconds, shared)})
         self._recall = None if stage.store.exact or store is None else AnnRecall(vectors, stage.depth)
         self._cut, self._asked = 0, 0
+        # A store need not be safe for several threads.
         self._searching = threading.Lock()
         self.batch_invariant = stage.store.exact and getattr(vectors.encoder, "batch_invariant", False)
 

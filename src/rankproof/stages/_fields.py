@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankproof._data.corpus import Corpus, Document, Partition, decoded
+from rankproof._data.corpus import Corpus, Document, Partition, text_of_utf8
 from rankproof._data.validation import check_options
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
@@ -31,7 +31,7 @@ def passages_of(partition: Partition, rows: Iterable[int], fields: Sequence[str]
     if set(fields) - set(BUILT_IN_FIELDS):
         return [passage_text(partition.document(row), fields) for row in rows]
     columns = [partition.titles if name == "title" else partition.texts for name in fields]
-    rows_of_parts = ([decoded(column.bytes_at(row)).strip() for column in columns] for row in rows)
+    rows_of_parts = ([text_of_utf8(column.bytes_at(row)).strip() for column in columns] for row in rows)
     return [" ".join(filter(None, parts)) for parts in rows_of_parts]
 
 
@@ -95,7 +95,7 @@ class _IdsAt(Sequence[str]):
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
             return _IdsAt(self._corpus, self._positions[at])
-        return decoded(self._corpus.partitions.id_at(int(self._positions[at])))
+        return text_of_utf8(self._corpus.partitions.id_at(int(self._positions[at])))
 
     def __len__(self) -> int:
         return len(self._positions)

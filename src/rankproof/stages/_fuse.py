@@ -9,10 +9,9 @@ from typing import Annotated, Any, ClassVar
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._data.validation import checked_integer
-from rankproof._fusion.fuse import Fuser
+from rankproof._fusion.fuse import Fuser, checked_settings, checked_weights, method_for
 from rankproof._fusion.method import METHODS, PARAMETERS, FusionSettings, users_of
 from rankproof._fusion.normalisations import NORMALISATIONS
-from rankproof._fusion.settings import checked_settings, checked_weights, method_for
 from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.stages import _fields

@@ -257,7 +257,7 @@ class Pairwise(LLMScorer):
     schema: ClassVar[str] = PAIRWISE_SCHEMA
 
     def check_top(self, top: int) -> None:
-        """Refuses more than `most` documents."""
+        """Rejects more than `most` documents."""
         if top > self.most:
             what = f"top is {top}, but {type(self).__name__} compares at most {self.most} documents"
             raise UsageError(what, fix="lower top, or raise most: the number of calls grows with its square")

@@ -174,7 +174,7 @@ class MaxSimScorer(LoadedScorer):
         resources = encoding_resources(tokens.model)
         partitions = PreparedPartitions(context, tokens, key, label="encoding tokens", kind="vectors", resources=resources)
         self._statistics = partitions.prepare_all()
-        self._indexes = partitions.opened(tokens.open)
+        self._indexes = partitions.open_all(tokens.open)
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
         """From -1 to 1; 0 if the query or the passage has no token."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rankproof._data import format_versions
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._data.corpus import Corpus, Partition, decoded
+from rankproof._data.corpus import Corpus, Partition, text_of_utf8
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._executors.base import ONE_CORE, Report, Resources
@@ -38,6 +38,7 @@ _PREPARED, _HITS = "prepared.arrays", "hits.arrays"
 _MERGED_HITS = 1 << 21
 """The hits of partitions are merged as soon as there are more than this number."""
 _ROW_BITS = 32
+"""A place of a document is the number of its partition above these bits, and its row below."""
 _SHARED_ID_RATIO = 4
 """Ids are decoded once and shared by the queries if there is at least one hit for so many documents."""
 
@@ -104,6 +105,7 @@ class _Prepare(Generic[StatisticsT]):
         start, kept = time.perf_counter(), place.folder / _PREPARED
         statistics = self.retriever.prepare(place.partition, place.folder, report)
         place.partition.release()
+        # Written once: a cached partition reports the time of its first preparation.
         if not kept.exists():
             write_arrays(kept, {}, {"seconds": time.perf_counter() - start})
         return statistics, open_arrays(kept).facts["seconds"]
@@ -215,7 +217,7 @@ class PreparedPartitions(Generic[StatisticsT, TotalsT]):
             yield statistics
             start = time.perf_counter()
 
-    def opened(self, open_one: Callable[[Partition, Path, TotalsT], IndexT]) -> list[IndexT]:
+    def open_all(self, open_one: Callable[[Partition, Path, TotalsT], IndexT]) -> list[IndexT]:
         """Each partition, opened by this function."""
         return [open_one(place.partition, place.folder, self.totals) for place in self._places]
 
@@ -267,6 +269,7 @@ class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[Statis
         folder = context.block_cache.hits_folder(key)
         places = [_Place(place.partition, place.folder, folder / f"{place.partition.number}.{_HITS}") for place in self._places]
         saved = [open_arrays(place.hits).facts["seconds"] for place in places if place.hits and place.hits.exists()]
+        # The workers searched partitions side by side, so the saved time is shared among them.
         context.block_cache.add_saved_seconds(sum(saved) / min(context.executor.workers, len(places)))
         files = context.executor.map(
             _Search(self._retriever, self.totals, queries, k),
@@ -289,7 +292,7 @@ class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[Statis
 
     @cached_property
     def _indexes(self) -> list[PartitionIndex[QueriesT]]:
-        return self.opened(self._retriever.open)
+        return self.open_all(self._retriever.open)
 
 
 class _Hits(NamedTuple):
@@ -354,14 +357,13 @@ def _has_native_merge() -> bool:
     return find_spec("rankproof._native.merge") is not None
 
 
-class NativeMerge:
+class NativeMerge(HitMerge):
     """Merges in C; ids are compared only where scores are equal, and only those of the best hits are decoded."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
 
     def merge(self, parts: list[_Hits], best: _Hits) -> None:
-        """Writes the best hits of all parts, as many as there is room for."""
         from rankproof._native import merge
 
         merge.merge_hits(self._id_columns(), list(parts), len(best.counts), best)
@@ -377,14 +379,13 @@ class NativeMerge:
         return [(partition.ids.offsets, partition.ids.data) for partition in self._corpus.partitions]
 
 
-class ReferenceMerge:
+class ReferenceMerge(HitMerge):
     """Merges in Python: the definition of what the C extension computes, and its replacement where it was not built."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
 
     def merge(self, parts: list[_Hits], best: _Hits) -> None:
-        """Writes the best hits of all parts, as many as there is room for."""
         for query, (places, scores) in enumerate(zip(best.places, best.scores, strict=True)):
             ranked = (zip(part.scores[query].tolist(), part.places[query].tolist(), strict=True) for part in parts)
             hits = [
@@ -395,9 +396,8 @@ class ReferenceMerge:
             scores[: len(kept)], places[: len(kept)] = [score for score, _ in kept], [place for _, place in kept]
 
     def ids(self, hits: _Hits) -> list[list[str]]:
-        """The ids of the hits of each query."""
         rows = zip(hits.places.tolist(), hits.counts.tolist(), strict=True)
-        return [[decoded(self._id(place)) for place in places[:count]] for places, count in rows]
+        return [[text_of_utf8(self._id(place)) for place in places[:count]] for places, count in rows]
 
     def _id(self, place: int) -> bytes:
         partition: Partition = self._corpus.partitions[place >> _ROW_BITS]

@@ -51,6 +51,7 @@ def rerank_top(docs: list[str], scores: FloatArray, top: int) -> Ranking:
     for at in range(1, len(falling)):
         falling[at] = min(falling[at], np.nextafter(falling[at - 1], -np.inf))
     least = float(falling[-1])
+    # Relative to the last score, because a fixed step would be lost in the rounding of a large score.
     steps = max(1.0, abs(least) * MIN_SCORE_STEP) * np.arange(1, len(docs) - len(falling) + 1)
     return ordered, np.concatenate([falling, least - steps])
 

@@ -73,7 +73,7 @@ class Rewriter:
 
     def __init__(self, stage: Rewrite, session: LLMSession) -> None:
         self._stage, self._client = stage, session.client(stage.model, "rewrite")
-        self._done = session.memoised(stage, dict[tuple[str, str], RewrittenQuery])
+        self._done = session.make_once(stage, dict[tuple[str, str], RewrittenQuery])
 
     def rewrite(self, query: Query) -> RewrittenQuery:
         """The rewritten query; unchanged if it is blank or the model gives no usable reply."""
@@ -271,7 +271,7 @@ class RM3Searcher(Searcher):
         if self._stage.weight == 1 or not docs:
             return docs, scores
         with timer.part("search"):
-            return self._first.search_weighted(self.expanded(query, inputs[0]))
+            return self._first.search_weighted(self.expanded_terms(query, inputs[0]))
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
         """The same rankings by two batches: the feedback is taken from the merged rankings of the first."""
@@ -280,12 +280,12 @@ class RM3Searcher(Searcher):
         if self._stage.weight == 1:
             return rankings
         answered = [at for at, (docs, _) in enumerate(rankings) if docs]
-        again = self._first.search_all_weighted([self.expanded(queries[at], rankings[at]) for at in answered])
+        again = self._first.search_all_weighted([self.expanded_terms(queries[at], rankings[at]) for at in answered])
         for at, ranking in zip(answered, again, strict=True):
             rankings[at] = ranking
         return rankings
 
-    def expanded(self, query: Query, inputs: Ranking) -> TermWeights:
+    def expanded_terms(self, query: Query, inputs: Ranking) -> TermWeights:
         """The terms of the expanded query with their weights, largest first."""
         docs, scores = inputs[0][: self._stage.docs], inputs[1][: self._stage.docs].tolist()
         model = relevance_model([self._terms_of(doc) for doc in docs], scores, self._stage.terms)

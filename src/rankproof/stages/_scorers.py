@@ -19,7 +19,6 @@ from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import CallCounter
 from rankproof._llm.embedding import CountingEncoder
 from rankproof._registry import Option
-from rankproof.models._api.embedding import EmbeddingApi
 from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._base import CrossEncoderModel, LoadedCrossEncoder, remote_code_note
 from rankproof.stages._analyzer import split_words
@@ -34,7 +33,7 @@ from rankproof.stages._fields import (
     check_settings,
     passage_text,
 )
-from rankproof.stages._text_vectors import EncodedPassages, EncodedQueries, add_prompt, prompt_notes, text_vectors
+from rankproof.stages._text_vectors import EncodesTexts, add_prompt, prompt_notes, text_vectors
 from rankproof.stages._vectors import PassageVectors
 
 
@@ -172,7 +171,7 @@ class LoadedCrossEncoderScorer(LoadedPassageScorer):
 
 
 @dataclass(frozen=True)
-class BiEncoderScorer:
+class BiEncoderScorer(EncodesTexts):
     """Scores by inner product; passage vectors are shared with dense stages of the same model, prompt and fields."""
 
     model: EncoderOption
@@ -188,22 +187,9 @@ class BiEncoderScorer:
         vectors = PassageVectors(context, self.model, self.passage_prompt, self.fields)
         return (ApiBiEncoderScorer if isinstance(vectors.encoder, CountingEncoder) else LoadedBiEncoderScorer)(self, vectors)
 
-    @property
-    def paid_model(self) -> EmbeddingApi | None:
-        """The embedding API, None for a local model."""
-        return self.model if isinstance(self.model, EmbeddingApi) else None
-
     def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
         """One call for each query; the passages are estimated on their own."""
         return self.encoded_queries().estimate(queries)
-
-    def encoded_queries(self) -> EncodedQueries:
-        """How queries are encoded, which stages of the same model and prompt share."""
-        return EncodedQueries(self.model, self.query_prompt)
-
-    def passages(self) -> EncodedPassages:
-        """The passages that are encoded, which stages of the same model share."""
-        return EncodedPassages(self.model, self.passage_prompt, self.fields)
 
 
 class LoadedBiEncoderScorer(LoadedScorer):

@@ -100,6 +100,28 @@ class EncodedPassages:
         return estimate_texts(self.model, list(texts))
 
 
+class EncodesTexts:
+    """A stage or scorer that encodes queries and passages with one model, and their prompts."""
+
+    model: EncoderModel
+    query_prompt: str
+    passage_prompt: str
+    fields: tuple[str, ...]
+
+    @property
+    def paid_model(self) -> EmbeddingApi | None:
+        """The embedding API, None for a local model."""
+        return self.model if isinstance(self.model, EmbeddingApi) else None
+
+    def encoded_queries(self) -> EncodedQueries:
+        """How queries are encoded, which stages of the same model and prompt share."""
+        return EncodedQueries(self.model, self.query_prompt)
+
+    def passages(self) -> EncodedPassages:
+        """The passages that are encoded, which stages of the same model share."""
+        return EncodedPassages(self.model, self.passage_prompt, self.fields)
+
+
 @runtime_checkable
 class EncodesQueries(Protocol):
     """A stage that may encode queries with an embedding API."""

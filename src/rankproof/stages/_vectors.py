@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rankproof._data import format_versions
 from rankproof._data.arrays import FloatArray, IntArray, Matrix
-from rankproof._data.corpus import Partition, decoded
+from rankproof._data.corpus import Partition, text_of_utf8
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._data.text import pluralise
@@ -298,7 +298,7 @@ class PassageVectors:
 
     @cached_property
     def _indexes(self) -> list[VectorIndex]:
-        return self._search.opened(self._open)
+        return self._search.open_all(self._open)
 
     def search_all(self, queries: Matrix, k: int) -> list[Ranking]:
         """The k nearest passages of each query, exactly; none for a zero vector."""
@@ -323,7 +323,7 @@ class PassageVectors:
         merged = merge(*ids, reverse=True)
         while part := list(islice(merged, size)):
             names, numbers, rows = (list(column) for column in zip(*part, strict=True))
-            yield [decoded(name) for name in names], self._gathered(np.array(numbers), np.array(rows))
+            yield [text_of_utf8(name) for name in names], self._gathered(np.array(numbers), np.array(rows))
 
     def _gathered(self, numbers: IntArray, rows: IntArray) -> Matrix:
         """The vectors of these partitions and rows."""

@@ -143,6 +143,7 @@ def cut_ties_by_id(fetch: Callable[[int], Ranking], depth: int) -> Ranking:
         docs, scores = rank_documents(*fetch(limit))
         if len(docs) < limit or scores[-1] < scores[depth - 1]:
             return docs[:depth], scores[:depth]
+        # Fourfold, so that many ties take few searches.
         limit *= 4
 
 

@@ -102,6 +102,7 @@ class OpenChroma(OpenStore):
         with library_errors("Chroma", "searching"):
             reply = self._collection.query(query_embeddings=queries, n_results=depth, include=["distances"])
         rankings = zip(reply["ids"], reply["distances"], strict=True)
+        # Chroma returns 1 - x for the inner product x.
         return [rank_documents(names, 1.0 - np.array(distances, np.float64)) for names, distances in rankings]
 
     def facts(self) -> Mapping[str, Any]:

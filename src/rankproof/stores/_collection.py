@@ -152,6 +152,7 @@ class OpenCollection(OpenStore):
         wanted = min(limit, len(self._names), self.most_results)
         hits = self._nearest(query, wanted)
         numbers = [_document_number(number, len(self._names)) for number, _ in hits]
+        # Adding 0 turns -0.0 into 0.0, which other stores return.
         scores = np.array([score if type(score) in (int, float) else np.nan for _, score in hits], np.float64) + 0.0
         if None in numbers or len(set(numbers)) < len(numbers):
             raise self._wrong_reply("has a document that was not added, or the same one twice")

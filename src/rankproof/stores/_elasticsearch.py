@@ -252,12 +252,12 @@ def _check_search(document: Any) -> None:
 
 
 def _check_bulk(document: Any) -> None:
-    """Raises StoreRequestError for a success in which a document was refused."""
+    """Raises StoreRequestError for a success in which a document was rejected."""
     items = [item.get("index") for item in rows_at(document, "items")]
     failed = [item for item in items if not isinstance(item, dict) or item.get("error")]
     if not failed and part_of(document, "errors") is False:
         return
     reason = error_reason(failed) or "no reason is given"
     is_busy = bool(failed) and all(isinstance(item, dict) and item.get("status") == _TOO_MANY_REQUESTS for item in failed)
-    why = f"{len(failed):,} of {len(items):,} documents were refused: {reason}"
+    why = f"{len(failed):,} of {len(items):,} documents were rejected: {reason}"
     raise busy_error(why) if is_busy else StoreRequestError(why)

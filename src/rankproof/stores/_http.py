@@ -34,7 +34,7 @@ from rankproof.stores._base import Store, address_digest
 from rankproof.stores._collection import ExactOrHnsw, ServerCollection
 
 _READ_STATUSES = frozenset({HTTPStatus.CREATED, HTTPStatus.BAD_REQUEST, *range(HTTPStatus.NOT_FOUND, 600)})
-"""Statuses whose body has a result or a reason. A refused login may echo the key."""
+"""Statuses whose body has a result or a reason. A rejected login may echo the key."""
 _SUCCESS = (HTTPStatus.OK, HTTPStatus.CREATED)
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 """Statuses of a request that was not carried out and may succeed later."""

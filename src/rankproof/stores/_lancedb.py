@@ -161,6 +161,7 @@ class OpenLanceDB(OpenStore):
         if self._value.index in REFINE:
             search = search.refine_factor(self._refine)
         hits = search.select(["id", "_distance"]).limit(most).to_arrow()
+        # LanceDB returns 1 - x for the inner product x.
         return hits["id"].to_pylist(), 1.0 - hits["_distance"].to_numpy().astype(np.float64)
 
 

@@ -31,8 +31,9 @@ from rankproof.stores._base import (
 
 Kernel = Literal["native", "numpy"]
 QUERIES_PER_BATCH = 2048
-PRODUCTS_PER_BATCH = 1 << 22
+PRODUCTS_PER_BATCH = 1 << 22  # 16 MiB in float32
 CANDIDATES_PER_BATCH = 1024
+# Sixteen partial sums, added pairwise, suit vector registers, and every kernel can add in this order.
 SUM_LANES = 16
 FLOAT32_ROUNDING = 2.0**-24
 GPU_VECTORS = 1 << 28
@@ -113,6 +114,7 @@ def _nearest_numpy(rows: VectorRows, queries: Matrix, k: int) -> tuple[IntArray,
     best, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
     products = queries @ rows.vectors.T
     kth = len(rows.vectors) - k
+    # The margin covers the rounding of both products, so no document of the exact top k is below the floor.
     floors = np.partition(products, kth, axis=1)[:, kth] - _rounding_margins(rows, queries)
     for at, floor in enumerate(floors):
         candidates = np.flatnonzero(products[at] >= floor)
@@ -138,6 +140,7 @@ def rounded_dots(vectors: Matrix, chosen: IntArray, query: Matrix) -> NDArray[np
     sums = np.concatenate(parts) if parts else np.zeros((0, SUM_LANES))
     for half in (8, 4, 2, 1):
         sums = sums[:, :half] + sums[:, half:]
+    # Adding 0 turns -0.0 into 0.0, so that equal scores have equal bits.
     rounded: NDArray[np.float32] = sums[:, 0].astype(np.float32) + np.float32(0)
     return rounded
 
@@ -223,6 +226,7 @@ class _TorchBlock:
         products, rows = self.torch.topk(queries @ self.vectors.T, most, dim=1)
         crowded = (products[:, -1] >= products[:, k - 1] - margins).nonzero()[:, 0] if most < len(self.vectors) else ()
         del products
+        # In the order of the rows, so that the stable sort below gives ties to the lower row.
         rows = rows.sort(dim=1).values
         scores = self._scores(queries, rows)
         order = self.torch.sort(scores, dim=1, descending=True, stable=True).indices[:, :k]

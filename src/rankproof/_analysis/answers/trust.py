@@ -23,7 +23,7 @@ from rankproof._statistics.prediction_powered import (
     corrected_mean,
 )
 from rankproof.errors import UsageError, for_message
-from rankproof.measures._claim_base import ClaimMeasure, by_reference, checked, measure_without_judge
+from rankproof.measures._claim_base import ClaimMeasure, by_reference, checkable_verdicts, measure_without_judge
 
 CORRECTED_TABLES: Mapping[str, ClaimTable] = {
     "Faithfulness": "answer-contexts",
@@ -364,7 +364,7 @@ def _corrected(values: MeasureResult, verdicts: Iterable[ClaimVerdict], matched:
 def counted_claims(values: Mapping[str, float], verdicts: Iterable[ClaimVerdict]) -> dict[str, Sequence[ClaimVerdict]]:
     """The claims that the value of each query is the share of, none if it is known without."""
     claims: dict[str, list[ClaimVerdict]] = defaultdict(list)
-    for verdict in checked(verdicts):
+    for verdict in checkable_verdicts(verdicts):
         claims[verdict.query].append(verdict)
     return {query: _counted(claims.get(query, ()), value) for query, value in values.items()}
 

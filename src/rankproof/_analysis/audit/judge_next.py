@@ -108,8 +108,8 @@ def _changes(
     hits = unjudged_docs.hits[system]
     index = {query: at for at, query in enumerate(hits.queries)}
     at = np.array([index[query] for query, _ in pairs], dtype=np.int64)
-    given = [hits_with_grades(hits, index[pair[0]], [(ranks.get(pair), grade)]) for pair in pairs]
-    changed: FloatArray = rearranged_values(measure, hits, given) - measure.values(hits)[at]
+    graded = [hits_with_grades(hits, index[pair[0]], [(ranks.get(pair), grade)]) for pair in pairs]
+    changed: FloatArray = rearranged_values(measure, hits, graded) - measure.values(hits)[at]
     weights = unjudged_docs.inputs.result.weights
     by_query = np.array([1.0 if weights is None else weights.get(query, 0.0) for query in hits.queries])
     return np.asarray(changed * by_query[at] / (by_query[unjudged_docs.in_summary(system)].sum() or 1.0))
@@ -148,11 +148,11 @@ def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int, order: P
     if not has_pair_changes(measure):
         what = "needs grades for subtopics" if measure.needs_subtopics else "is not a mean over queries"
         raise UsageError(f"{name} {what}", fix="choose a mean as the first measure, such as -m nDCG@10")
-    found, sign = unjudged_pairs(unjudged_docs, measure), -1.0 if measure.higher_is_better is False else 1.0
+    unjudged, sign = unjudged_pairs(unjudged_docs, measure), -1.0 if measure.higher_is_better is False else 1.0
     means = np.array([measure_result(inputs, system, name).value for system in inputs.systems])
-    risks = risk_changes(unjudged_docs, found, measure)
-    changes = _PossibleChanges(unjudged_docs, measure, found, sign * means, sign * found.changes, risks)
-    first = ordered_pairs(found, None if order == "effect" else risks)[:count].tolist()
+    risks = risk_changes(unjudged_docs, unjudged, measure)
+    changes = _PossibleChanges(unjudged_docs, measure, unjudged, sign * means, sign * unjudged.changes, risks)
+    first = ordered_pairs(unjudged, None if order == "effect" else risks)[:count].tolist()
     counts = query_counts(inputs)
     return Table(
         name="audit-judge-next",
@@ -162,7 +162,7 @@ def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int, order: P
         sentences=(*_sentences(changes, first), *_risk_sentence(changes, order), *counts.describe),
         facts={
             **counts.facts,
-            **{"measure": name, "grades": list(found.grades), "unjudged_pairs": len(found.pairs)},
+            **{"measure": name, "grades": list(unjudged.grades), "unjudged_pairs": len(unjudged.pairs)},
             "order": "effect" if risks is None else order,
         },
         summary=TableSummary(
@@ -172,10 +172,10 @@ def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int, order: P
     )
 
 
-def ordered_pairs(found: UnjudgedPairs, risks: FloatArray | None) -> IntArray:
+def ordered_pairs(unjudged: UnjudgedPairs, risks: FloatArray | None) -> IntArray:
     """The indexes of the pairs by the expected change of risks, equal and negligible ones by the largest effect."""
-    by_risk = np.zeros(len(found.pairs)) if risks is None else np.where(risks >= _LEAST_CHANGE, risks, 0.0)
-    return np.asarray(np.lexsort((-found.spread, -by_risk)))
+    by_risk = np.zeros(len(unjudged.pairs)) if risks is None else np.where(risks >= _LEAST_CHANGE, risks, 0.0)
+    return np.asarray(np.lexsort((-unjudged.spread, -by_risk)))
 
 
 _COLUMNS = (
@@ -192,14 +192,14 @@ _COLUMNS = (
 
 
 def _row(possible: _PossibleChanges, at: int) -> tuple[CellValue, ...]:
-    systems, found = possible.unjudged_docs.inputs.systems, possible.found
-    strongest = int(found.strongest[at])
+    systems, unjudged = possible.unjudged_docs.inputs.systems, possible.found
+    strongest = int(unjudged.strongest[at])
     gains = possible.gains[strongest, :, at]
-    query, doc = found.pairs[at]
+    query, doc = unjudged.pairs[at]
     where = ", ".join(f"{for_message(system)} {rank}" for system, rank in _places(possible.unjudged_docs, query, doc))
     up, down = systems[int(np.argmax(gains))], systems[int(np.argmin(gains))]
     risk = None if possible.risks is None else float(possible.risks[at])
-    return (query, doc, risk, float(found.spread[at]), found.grades[strongest], up, down, _new_winner(possible, at), where)
+    return (query, doc, risk, float(unjudged.spread[at]), unjudged.grades[strongest], up, down, _new_winner(possible, at), where)
 
 
 def _risk_sentence(possible: _PossibleChanges, order: PairOrder) -> Iterator[str]:
@@ -221,10 +221,10 @@ def _places(unjudged_docs: UnjudgedDocuments, query: str, doc: str) -> list[tupl
 
 
 def _sentences(possible: _PossibleChanges, order: list[int]) -> tuple[str, ...]:
-    found, means = possible.found, possible.means
-    if not len(found.pairs):
+    unjudged, means = possible.found, possible.means
+    if not len(unjudged.pairs):
         return ("All documents within the cutoff are judged.",)
-    what = f"{len(found.pairs)} pairs within the cutoff are unjudged; each could have any grade up to {found.grades[-1]}."
+    what = f"{len(unjudged.pairs)} pairs within the cutoff are unjudged; each could have any grade up to {unjudged.grades[-1]}."
     if len(means) < 2:
         return (what,)
     first, second = np.argsort(-means, kind="stable")[:2].tolist()
@@ -233,7 +233,7 @@ def _sentences(possible: _PossibleChanges, order: list[int]) -> tuple[str, ...]:
     now = f"{best} and {next_one} tie" if lead <= TIE_TOLERANCE else f"{best} leads {next_one} by {format_difference(lead)}"
     favour = possible.gains[:, second] - possible.gains[:, first]
     helpful = {
-        found.pairs[at]: found.grades[int(np.argmax(favour[:, at]))] for at in order if favour[:, at].max() > TIE_TOLERANCE
+        unjudged.pairs[at]: unjudged.grades[int(np.argmax(favour[:, at]))] for at in order if favour[:, at].max() > TIE_TOLERANCE
     }
     if not helpful:
         return (what, f"{now}; no listed pair favours {next_one}.")
@@ -258,11 +258,11 @@ def _lead_after(possible: _PossibleChanges, systems: tuple[int, int], grades: di
         system = unjudged_docs.inputs.systems[place]
         hits = unjudged_docs.hits[system]
         ranks = _ranks(unjudged_docs.lists[system], grades)
-        given = [
+        graded = [
             hits_with_grades(hits, at, [(ranks.get((name, doc)), grade) for doc, grade in by_query.get(name, {}).items()])
             for at, name in enumerate(hits.queries)
         ]
-        values = rearranged_values(measure, hits, given)[unjudged_docs.in_summary(system)]
+        values = rearranged_values(measure, hits, graded)[unjudged_docs.in_summary(system)]
         summaries.append(
             measure.summarise(values, next(iter(unjudged_docs.inputs.result.systems[place].measures.values())).weights)
         )
@@ -277,17 +277,17 @@ _PRIOR = 2.0
 """Each group counts so many further pairs with the grades of all judged pairs."""
 
 
-def risk_changes(unjudged_docs: UnjudgedDocuments, found: UnjudgedPairs, measure: Measure) -> FloatArray | None:
+def risk_changes(unjudged_docs: UnjudgedDocuments, unjudged: UnjudgedPairs, measure: Measure) -> FloatArray | None:
     """The expected change of the risks by the grade of each pair; None with one system or one query, which have no risk."""
     inputs = unjudged_docs.inputs
     data = decision_data(inputs, measure)
     if len(data.systems) < 2 or len(data.values) < 2:
         return None
-    given = inputs.decision_settings.margin
-    slopes = risk_slopes(data, None if given is None else parse_margin(given, is_fraction=measure.is_fraction))
+    margin = inputs.decision_settings.margin
+    slopes = risk_slopes(data, None if margin is None else parse_margin(margin, is_fraction=measure.is_fraction))
     sign = -1.0 if data.is_lower_better else 1.0
-    moved = np.abs(np.einsum("rs,gsp->grp", sign * slopes.by_mean, found.changes)).mean(axis=1)
-    return np.asarray((grade_chances(unjudged_docs, found, measure) * moved).sum(axis=0))
+    moved = np.abs(np.einsum("rs,gsp->grp", sign * slopes.by_mean, unjudged.changes)).mean(axis=1)
+    return np.asarray((grade_chances(unjudged_docs, unjudged, measure) * moved).sum(axis=0))
 
 
 def decision_data(inputs: AnalysisInput, measure: Measure) -> DecisionData:
@@ -296,7 +296,7 @@ def decision_data(inputs: AnalysisInput, measure: Measure) -> DecisionData:
     return DecisionData(measure, joined.systems, joined.values[0], joined.weights, system_costs(inputs))
 
 
-def grade_chances(unjudged_docs: UnjudgedDocuments, found: UnjudgedPairs, measure: Measure) -> FloatArray:
+def grade_chances(unjudged_docs: UnjudgedDocuments, unjudged: UnjudgedPairs, measure: Measure) -> FloatArray:
     """The chance of each grade (row) for each unjudged pair (column).
 
     Judged pairs are put into up to ten groups of equal size by the mean over the systems of 1 / log2(rank + 1), which is 0 where
@@ -305,23 +305,24 @@ def grade_chances(unjudged_docs: UnjudgedDocuments, found: UnjudgedPairs, measur
     """
     depth = min(getattr(measure, "cutoff", None) or MAX_DEPTH, MAX_DEPTH)
     agreed = {query: _mean_discounts(unjudged_docs, query, depth) for query in unjudged_docs.docs}
-    judged = list(_judged(unjudged_docs, agreed, _grade_places(found.grades, measure)))
-    wanted = np.array([agreed[query].get(doc, 0.0) for query, doc in found.pairs])
+    judged = list(_judged(unjudged_docs, agreed, _grade_places(unjudged.grades, measure)))
+    wanted = np.array([agreed[query].get(doc, 0.0) for query, doc in unjudged.pairs])
+    # Judgements that list only relevant documents say nothing about the chance of a document that is not.
     if not any(place == 0 for _, place in judged):
         judged += [(seen, 0) for seen in wanted.tolist()]
-    seen = np.array([one for one, _ in judged], dtype=np.float64)
+    seen = np.array([discount for discount, _ in judged], dtype=np.float64)
     places = np.array([place for _, place in judged], dtype=np.int64)
-    return _shares(seen, places, wanted, len(found.grades))
+    return _shares(seen, places, wanted, len(unjudged.grades))
 
 
 def _mean_discounts(unjudged_docs: UnjudgedDocuments, query: str, depth: int) -> dict[str, float]:
     """How high the systems rank each document of a query, on average."""
-    by_rank, found = discounts(np.arange(1, depth + 1)).tolist(), dict[str, float]()
+    by_rank, mean_discounts = discounts(np.arange(1, depth + 1)).tolist(), dict[str, float]()
     for lists in unjudged_docs.lists.values():
         if query in lists:
             for doc, discount in zip(lists[query].docs[:depth], by_rank, strict=False):
-                found[doc] = found.get(doc, 0.0) + discount / len(unjudged_docs.lists)
-    return found
+                mean_discounts[doc] = mean_discounts.get(doc, 0.0) + discount / len(unjudged_docs.lists)
+    return mean_discounts
 
 
 def _grade_places(grades: Sequence[int], measure: Measure) -> dict[int, int]:

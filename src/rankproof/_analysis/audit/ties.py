@@ -77,9 +77,9 @@ ClosedForm = Callable[[list[TieGroup], FloatArray, int, int], float]
 def expected_sum(measure: Measure, hits: Hits, query: int, groups: list[TieGroup]) -> float:
     """The expected value of a sum over documents: each hit's term averaged over the ranks of its group."""
     _, grades = query_hits(hits, query)
-    each = [(group, grades[at : at + 1]) for group in groups for at in group.members.tolist()]
-    spread = [Rearrangement(query, np.array([rank]), grade) for group, grade in each for rank in group.ranks]
-    shares = np.array([1 / group.size for group, _ in each for _ in group.ranks])
+    hits_of_groups = [(group, grades[at : at + 1]) for group in groups for at in group.members.tolist()]
+    spread = [Rearrangement(query, np.array([rank]), grade) for group, grade in hits_of_groups for rank in group.ranks]
+    shares = np.array([1 / group.size for group, _ in hits_of_groups for _ in group.ranks])
     return math.fsum((rearranged_values(measure, hits, spread) * shares).tolist())
 
 
@@ -132,13 +132,13 @@ def tie_orders(hits: Hits, query: int, groups: list[TieGroup]) -> tuple[list[Rea
     ranks, grades = query_hits(hits, query)
     count = math.prod(math.perm(group.size, len(group.members)) for group in groups)
     chosen = _all_orders(groups) if count <= MAX_ORDERS else _sampled_orders(groups, hits.queries[query])
-    found = []
+    orders = []
     for places in chosen:
         moved = ranks.copy()
         for group, where in zip(groups, places, strict=True):
             moved[group.members] = group.start + np.array(where)
-        found.append(Rearrangement(query, moved, grades))
-    return found, count <= MAX_ORDERS
+        orders.append(Rearrangement(query, moved, grades))
+    return orders, count <= MAX_ORDERS
 
 
 def _all_orders(groups: list[TieGroup]) -> Iterator[tuple[tuple[int, ...], ...]]:
@@ -233,6 +233,7 @@ def tie_report(measure: Measure, hits: Hits, lists: dict[str, RankedList]) -> Ti
             continue
         value = gain_values(query_hits(hits, query)[1])
         groups = tie_groups(hits, query, lists[name])
+        # Most queries have no tie that matters, and orders are slow to compute.
         if not any(order_matters(group, value) for group in groups):
             continue
         ends = [extreme_order(hits, query, groups, value, best=last) for last in (False, True)]
@@ -255,11 +256,11 @@ def _how(measure: Measure, sampled: int) -> str:
     return f"{SAMPLES} sampled orders in {sampled} queries, seed {SEED}; else all" if sampled else "all orders"
 
 
-def _row(one: MeasureResult, ties: TieReport, hits: Hits, system: str) -> _TieRow:
-    chosen, weights = in_summary(hits, one), one.weights
+def _row(measured: MeasureResult, ties: TieReport, hits: Hits, system: str) -> _TieRow:
+    chosen, weights = in_summary(hits, measured), measured.weights
     every = (ties.expected, ties.worst, ties.best)
-    expected, worst, best = (one.measure.summarise(values[chosen], weights) for values in every)
-    return _TieRow(str(one.measure), system, one.value, expected, worst, best, ties.open_queries, ties.how)
+    expected, worst, best = (measured.measure.summarise(values[chosen], weights) for values in every)
+    return _TieRow(str(measured.measure), system, measured.value, expected, worst, best, ties.open_queries, ties.how)
 
 
 def _table(inputs: AnalysisInput, rows: list[_TieRow], checked: int, skipped: list[str]) -> Table:

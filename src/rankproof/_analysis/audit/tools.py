@@ -75,7 +75,7 @@ def largest_deviation(systems: Sequence[str], theirs: Sequence[ToolMean], ours: 
     """The known value with the largest difference to ours."""
     every = zip(systems, theirs, ours, strict=True)
     known = [LargestDeviation(system, value, own) for system, value, own in every if isinstance(value, float)]
-    return max(known, key=lambda each: each.distance, default=None)
+    return max(known, key=lambda deviation: deviation.distance, default=None)
 
 
 def judged_queries(inputs: AnalysisInput) -> JudgedQueries:
@@ -158,7 +158,7 @@ def audit_sentences(inputs: AnalysisInput, rows: list[ToolValue], unknown: list[
     if theirs:
         row = max(theirs, key=lambda row: row.deviation.distance if row.deviation else 0.0)
         assert row.deviation is not None
-        value, ours = (f"{each:.4f}" for each in (row.deviation.theirs, row.deviation.ours))
+        value, ours = (f"{mean:.4f}" for mean in (row.deviation.theirs, row.deviation.ours))
         why = f": {row.differs}" if row.differs else ""
         sentences.append(
             f"Largest difference: {row.convention} of {for_message(row.deviation.system)} is {value}, ours is {ours}{why}."

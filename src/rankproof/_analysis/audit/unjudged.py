@@ -47,8 +47,8 @@ class UnjudgedDocuments:
 
     def in_summary(self, system: str) -> BoolArray:
         """Which of the judged queries are part of the system's means."""
-        (one,) = (each for each in self.inputs.result.systems if each.name == system)
-        return in_summary(self.hits[system], next(iter(one.measures.values())))
+        (own,) = (result for result in self.inputs.result.systems if result.name == system)
+        return in_summary(self.hits[system], next(iter(own.measures.values())))
 
 
 def is_judged(grades: Mapping[str, int], doc: str) -> bool:
@@ -141,9 +141,9 @@ class UnjudgedInTop:
     def completed(self, ranks: IntArray, elsewhere: int, grades: IntArray | None = None) -> Rearrangement:
         """The hits if the documents at these ranks, and so many elsewhere, had the top grade (or the given grades)."""
         own_ranks, own_grades = judged_query_hits(self.hits, self.query)
-        given = np.full(len(ranks), self.grade) if grades is None else grades
-        more = np.concatenate((given, np.full(elsewhere, self.grade)))
-        return Rearrangement(self.query, np.concatenate((own_ranks, ranks)), np.concatenate((own_grades, given)), more)
+        assumed = np.full(len(ranks), self.grade) if grades is None else grades
+        more = np.concatenate((assumed, np.full(elsewhere, self.grade)))
+        return Rearrangement(self.query, np.concatenate((own_ranks, ranks)), np.concatenate((own_grades, assumed)), more)
 
 
 CompletionRule = Callable[[Measure, UnjudgedInTop], Iterator[Rearrangement]]
@@ -195,8 +195,8 @@ def bounds_of(measure: Measure, unjudged_docs: UnjudgedDocuments, system: str) -
     """The lowest and the highest value of each query."""
     hits = unjudged_docs.hits[system]
     documents = np.array([len(unjudged_docs.docs[query]) for query in hits.queries], dtype=np.int64)
-    if (found := value_bounds(measure, hits, documents)) is not None:
-        return found
+    if (bounds := value_bounds(measure, hits, documents)) is not None:
+        return bounds
     low, high = COMPLETION_RULES[measure.name]
     every = [_unjudged_in_top(measure, unjudged_docs, system, query) for query in range(len(hits.queries))]
     lowest = _extreme_values(measure, hits, every, low, np.minimum)
@@ -220,9 +220,9 @@ def _extreme_values(
     batch: list[Rearrangement] = []
     size = 0
     for unjudged in every:
-        for one in choice(measure, unjudged):
-            batch.append(one)
-            size += len(one.ranks) + len(one.more)
+        for completion in choice(measure, unjudged):
+            batch.append(completion)
+            size += len(completion.ranks) + len(completion.more)
         if size > _BATCH_SIZE:
             _update_extremes(values, measure, hits, batch, better)
             batch, size = [], 0
@@ -231,7 +231,9 @@ def _extreme_values(
 
 
 def _update_extremes(values: FloatArray, measure: Measure, hits: Hits, batch: list[Rearrangement], better: np.ufunc) -> None:
-    better.at(values, np.array([one.query for one in batch], dtype=np.int64), rearranged_values(measure, hits, batch))
+    better.at(
+        values, np.array([completion.query for completion in batch], dtype=np.int64), rearranged_values(measure, hits, batch)
+    )
 
 
 DEFAULT_DEPTH = 10
@@ -293,13 +295,13 @@ def audit_unjudged(inputs: AnalysisInput, unjudged_docs: UnjudgedDocuments) -> T
     )
 
 
-def _row(unjudged_docs: UnjudgedDocuments, one: MeasureResult, system: str) -> _UnjudgedRow:
+def _row(unjudged_docs: UnjudgedDocuments, measured: MeasureResult, system: str) -> _UnjudgedRow:
     hits = unjudged_docs.hits[system]
-    chosen = in_summary(hits, one)
-    low, high = bounds_of(one.measure, unjudged_docs, system)
-    judged = (Judged @ (getattr(one.measure, "cutoff", None) or DEFAULT_DEPTH)).values(hits)
-    share, lowest, highest = (one.measure.summarise(values[chosen], one.weights) for values in (judged, low, high))
-    return _UnjudgedRow(str(one.measure), system, share, one.value, lowest, highest)
+    chosen = in_summary(hits, measured)
+    low, high = bounds_of(measured.measure, unjudged_docs, system)
+    judged = (Judged @ (getattr(measured.measure, "cutoff", None) or DEFAULT_DEPTH)).values(hits)
+    share, lowest, highest = (measured.measure.summarise(values[chosen], measured.weights) for values in (judged, low, high))
+    return _UnjudgedRow(str(measured.measure), system, share, measured.value, lowest, highest)
 
 
 def _leads(rows: list[_UnjudgedRow]) -> list[str]:
@@ -319,13 +321,15 @@ def _leads(rows: list[_UnjudgedRow]) -> list[str]:
 def _lead(best: list[_UnjudgedRow], others: list[_UnjudgedRow]) -> str:
     names = " and ".join(for_message(row.system) for row in best)
     overlapping = _overlapping(best, others)
-    those = "the other system" if len(others) == 1 else f"{overlapping} of {len(others)} other systems"
+    others_named = "the other system" if len(others) == 1 else f"{overlapping} of {len(others)} other systems"
     if len(best) > 1:
-        return f"{names} tie at {best[0].value:.4f}" + (f", and their bounds overlap those of {those}" if overlapping else "")
+        return f"{names} tie at {best[0].value:.4f}" + (
+            f", and their bounds overlap those of {others_named}" if overlapping else ""
+        )
     if overlapping:
-        return f"{names} leads, but its bounds overlap those of {those}"
+        return f"{names} leads, but its bounds overlap those of {others_named}"
     return f"{names} leads for all possible grades of the unjudged documents"
 
 
 def _overlapping(best: list[_UnjudgedRow], others: list[_UnjudgedRow]) -> int:
-    return sum(row.highest > min(each.lowest for each in best) for row in others)
+    return sum(row.highest > min(row_of_best.lowest for row_of_best in best) for row in others)

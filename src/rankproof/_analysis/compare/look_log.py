@@ -238,6 +238,7 @@ def _look_notes(earlier: Sequence[Look], look: Look) -> Iterator[str]:
 
 def _earlier_looks(earlier: Sequence[Look], look: Look) -> list[Look]:
     """The looks at the same systems with fewer or other queries, before this one was first logged."""
+    # Looks that came after this one was first logged are further looks of theirs, not earlier ones of this.
     before = takewhile(lambda other: not look.is_same_look(other), earlier)
     return [other for other in before if look.is_further_look(other)]
 

@@ -96,7 +96,7 @@ class CompareOptions(SamplingOptions):
         """What the level of an interval refers to."""
         return "for all pairs together" if self.has_simultaneous_intervals else "for this pair alone, not corrected"
 
-    def level(self, tests: int, succeeded: int = 0) -> float:
+    def level(self, tests: int, succeeded: int) -> float:
         """The p that is significant for one of so many tests; with `bh`, if so many tests succeed."""
         return level_of(self.alpha, tests, self.correction, succeeded)
 
@@ -198,7 +198,7 @@ def compare_pairs(joined: JoinedValues, baseline: str | None, options: CompareOp
 def compare_named_pairs(joined: JoinedValues, pairs: Sequence[tuple[str, str]], options: CompareOptions) -> list[PairComparison]:
     """These pairs under every measure, without those of systems that were left out."""
     at = {name: place for place, name in enumerate(joined.systems)}
-    known = [(at[one], at[other]) for one, other in pairs if one in at and other in at]
+    known = [(at[system], at[other]) for system, other in pairs if system in at and other in at]
     return _compare(joined, [(place, *pair) for place in range(len(joined.measures)) for pair in known], options)
 
 
@@ -206,25 +206,30 @@ def _compare(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOption
     """The pairs of each measure, which are a family of tests of their own."""
     check_applies(joined, options.test, options.alpha)
     observed = observe_pairs(joined, pairs, options)
-    families = [[one for one in observed if one.measure == measure] for measure in joined.measures]
-    return [found for family in families for found in judge_family(family, options)]
+    families = [[difference for difference in observed if difference.measure == measure] for measure in joined.measures]
+    return [pair for family in families for pair in judge_family(family, options)]
 
 
 def judge_family(observed: Sequence[ObservedDifference], options: CompareOptions) -> list[PairComparison]:
     """The verdicts on the pairs of one measure, corrected for their number."""
     p, margins = _corrected(observed, options)
-    level = options.level(len(observed), sum(each <= options.alpha for each in p))
-    return [_with_verdict(one, each, margin, options, level) for one, each, margin in zip(observed, p, margins, strict=True)]
+    level = options.level(len(observed), sum(corrected_p <= options.alpha for corrected_p in p))
+    return [
+        _with_verdict(difference, corrected_p, margin, options, level)
+        for difference, corrected_p, margin in zip(observed, p, margins, strict=True)
+    ]
 
 
 def _corrected(observed: Sequence[ObservedDifference], options: CompareOptions) -> tuple[list[float], Sequence[float | None]]:
     """The corrected p of differences and of equivalence; at most one of the two hypotheses of a pair is true."""
     if TESTS[options.test].all_pairs is not None:
-        return [one.p if one.corrected_p is None else one.corrected_p for one in observed], [None] * len(observed)
-    correct, p = CORRECTIONS[options.correction], np.array([one.p for one in observed])
+        return [difference.p if difference.corrected_p is None else difference.corrected_p for difference in observed], [
+            None
+        ] * len(observed)
+    correct, p = CORRECTIONS[options.correction], np.array([difference.p for difference in observed])
     if options.equivalence is None:
         return correct(p).tolist(), [None] * len(observed)
-    margins = np.array([one.equivalence_p for one in observed], np.float64)
+    margins = np.array([difference.equivalence_p for difference in observed], np.float64)
     both = holm_of_two(p, margins) if options.correction == "holm" else (correct(p), correct(margins))
     return both[0].tolist(), both[1].tolist()
 
@@ -234,14 +239,14 @@ def _pairs(joined: JoinedValues, baseline: str | None) -> list[Pair]:
     names, places = joined.systems, range(len(joined.measures))
     if baseline is not None:
         at = names.index(checked_system_name(names, baseline))
-        return [(place, one, at) for place in places for one in range(len(names)) if one != at]
+        return [(place, system, at) for place in places for system in range(len(names)) if system != at]
     return [_better_first(joined, place, *pair) for place in places for pair in combinations(range(len(names)), 2)]
 
 
-def _better_first(joined: JoinedValues, place: int, one: int, other: int) -> Pair:
-    ahead = weighted_mean(joined.values[place, :, one] - joined.values[place, :, other], joined.weights)
+def _better_first(joined: JoinedValues, place: int, system: int, other: int) -> Pair:
+    ahead = weighted_mean(joined.values[place, :, system] - joined.values[place, :, other], joined.weights)
     swap = ahead > 0 if joined.measures[place].higher_is_better is False else ahead < 0
-    return (place, other, one) if swap else (place, one, other)
+    return (place, other, system) if swap else (place, system, other)
 
 
 def observe_pairs(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[ObservedDifference]:
@@ -249,7 +254,7 @@ def observe_pairs(joined: JoinedValues, pairs: Sequence[Pair], options: CompareO
     # Flipping the sign of a difference flips that of its share in the weighted mean.
     shares = 1.0 if joined.weights is None else (joined.weights / joined.weights.mean())[:, None]
     flip_p = [randomisation_p(values * shares, options.samples, options.seed) for values in joined.values]
-    by_query = [differences(joined.values[place, :, one], joined.values[place, :, other]) for place, one, other in pairs]
+    by_query = [differences(joined.values[place, :, system], joined.values[place, :, other]) for place, system, other in pairs]
     statistics = [paired_statistics(apart, joined.weights) for apart in by_query]
     intervals = _intervals(by_query, statistics, [joined.measures[place].range for place, *_ in pairs], joined.weights, options)
     tested = _tested_by_choice(joined, pairs, options)
@@ -262,12 +267,12 @@ def observe_pairs(joined: JoinedValues, pairs: Sequence[Pair], options: CompareO
 
 def _tested_by_choice(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[TestedPair | None]:
     """The chosen test of each pair; None if it is the randomisation test or the t-test."""
-    found: dict[Pair, TestedPair] = {}
+    tested: dict[Pair, TestedPair] = {}
     for place, measure in enumerate(joined.measures):
         own = [pair for pair in pairs if pair[0] == place]
-        values, systems = joined.values[place], [(one, other) for _, one, other in own]
-        found |= dict(zip(own, tested_pairs(options.test, values, systems, measure, 1 - options.alpha) or (), strict=False))
-    return [found.get(pair) for pair in pairs]
+        values, systems = joined.values[place], [(system, other) for _, system, other in own]
+        tested |= dict(zip(own, tested_pairs(options.test, values, systems, measure, 1 - options.alpha) or (), strict=False))
+    return [tested.get(pair) for pair in pairs]
 
 
 def _intervals(
@@ -309,14 +314,14 @@ def _observe(
     tested: TestedPair | None,
     options: CompareOptions,
 ) -> ObservedDifference:
-    place, one, other = pair
+    place, system, other = pair
     by_t = t_test_p(statistics)
     tested = tested or TestedPair(by_t if options.test == "t" and by_t is not None else by_flips)
     return ObservedDifference(
         measure=joined.measures[place],
-        one=joined.systems[one],
+        one=joined.systems[system],
         other=joined.systems[other],
-        value=means[one],
+        value=means[system],
         other_value=means[other],
         differences=statistics,
         interval=interval if tested.margin is None else _around(statistics.mean, tested.margin, joined.measures[place]),

@@ -138,8 +138,8 @@ def tested_pairs(
 ) -> list[TestedPair] | None:
     """p of each pair of columns; None for the tests that `compare` always runs, randomisation and t."""
     if test in ("wilcoxon", "sign"):
-        each = (differences(values[:, one], values[:, other]) for one, other in pairs)
-        return [_signed_ranks(apart) if test == "wilcoxon" else _signs(apart) for apart in each]
+        by_query = (differences(values[:, system], values[:, other]) for system, other in pairs)
+        return [_signed_ranks(apart) if test == "wilcoxon" else _signs(apart) for apart in by_query]
     if test == "friedman":
         return _friedman(values, pairs)
     return _tukey(values, pairs, measure, level, test) if test in ("tukey", "tukey-one-way") else None
@@ -151,9 +151,9 @@ def all_systems_notes(joined: JoinedValues, test: Test) -> Iterator[str]:
         from rankproof._data.text import format_p
         from rankproof._statistics.classical_tests import friedman_test
 
-        found = friedman_test(joined.values[0])
-        square = f"chi-square {found.square:.4g}, {found.freedom} degrees of freedom"
-        yield f"Friedman's test of all systems by {joined.measures[0]}: {square}, {format_p(found.p)}"
+        friedman = friedman_test(joined.values[0])
+        square = f"chi-square {friedman.square:.4g}, {friedman.freedom} degrees of freedom"
+        yield f"Friedman's test of all systems by {joined.measures[0]}: {square}, {format_p(friedman.p)}"
 
 
 def _signed_ranks(apart: FloatArray) -> TestedPair:
@@ -173,20 +173,23 @@ def _friedman(values: FloatArray, pairs: Sequence[tuple[int, int]]) -> list[Test
     """Nemenyi's p; corrected it is at least the p of Friedman's test, without which no pair is significant (Demšar 2006)."""
     from rankproof._statistics.classical_tests import friedman_test, nemenyi_p
 
-    found = friedman_test(values)
-    ranks = found.mean_ranks.tolist()
-    p = [nemenyi_p(found, *pair) for pair in pairs]
-    return [TestedPair(each, ranks[one] - ranks[other], max(each, found.p)) for each, (one, other) in zip(p, pairs, strict=True)]
+    friedman = friedman_test(values)
+    ranks = friedman.mean_ranks.tolist()
+    p = [nemenyi_p(friedman, *pair) for pair in pairs]
+    return [
+        TestedPair(value, ranks[system] - ranks[other], max(value, friedman.p))
+        for value, (system, other) in zip(p, pairs, strict=True)
+    ]
 
 
 def _tukey(values: FloatArray, pairs: Sequence[tuple[int, int]], measure: Measure, level: float, test: Test) -> list[TestedPair]:
     from rankproof._statistics.classical_tests import tukey_hsd
 
-    found = tukey_hsd(values, by_query=test == "tukey")
-    if found is not None:
-        margin = found.margin(level)
-        return [TestedPair(p, corrected=p, margin=margin) for p in (found.p(*pair) for pair in pairs)]
-    if any(differences(values[:, one], values[:, other]).any() for one, other in pairs):
+    tukey = tukey_hsd(values, by_query=test == "tukey")
+    if tukey is not None:
+        margin = tukey.margin(level)
+        return [TestedPair(p, corrected=p, margin=margin) for p in (tukey.p(*pair) for pair in pairs)]
+    if any(differences(values[:, system], values[:, other]).any() for system, other in pairs):
         what = f"--test {test} has no variance: by {measure} the systems differ by the same amount on every query"
         raise UsageError(what, fix="use --test randomisation")
     return [TestedPair(1.0, corrected=1.0) for _ in pairs]

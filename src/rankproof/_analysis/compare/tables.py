@@ -27,22 +27,22 @@ CORRECTED = "corrected"
 _TOO_MANY = 1_000_000_000
 
 
-def verdict_sentence(found: PairComparison, options: CompareOptions) -> str:
+def verdict_sentence(pair: PairComparison, options: CompareOptions) -> str:
     """The verdict on the pair, with its numbers."""
-    observed = found.observed
-    one, other, n = for_message(observed.one), for_message(observed.other), observed.differences.n
-    if found.verdict == "same":
-        return f"{one} and {other} have the same {observed.measure} on every query (n = {n:,})."
-    numbers = f"{_interval(observed, options)}, {_p(found.p, options)}, n = {n:,}"
+    observed = pair.observed
+    system, other, n = for_message(observed.one), for_message(observed.other), observed.differences.n
+    if pair.verdict == "same":
+        return f"{system} and {other} have the same {observed.measure} on every query (n = {n:,})."
+    numbers = f"{_interval(observed, options)}, {_p(pair.p, options)}, n = {n:,}"
     result = f"{observed.measure}: {_signed(observed)}"
-    if found.verdict == "equivalent":
+    if pair.verdict == "equivalent":
         margin = format_points(options.equivalence or 0.0, observed.measure)
-        both = f"two one-sided tests {_p(found.equivalence_p or 0.0, options)}"
-        small = "; the difference is significant, but within the margin" if found.p <= options.alpha else ""
-        return f"{one} and {other} are equivalent within {margin} in {result} ({numbers}; {both}){small}."
-    if found.verdict == "not significant":
-        return f"No significant difference between {one} and {other} in {result} ({numbers}){_power_clauses(found)}."
-    return f"{one} is {found.verdict} than {other} in {result} ({numbers})."
+        both = f"two one-sided tests {_p(pair.equivalence_p or 0.0, options)}"
+        small = "; the difference is significant, but within the margin" if pair.p <= options.alpha else ""
+        return f"{system} and {other} are equivalent within {margin} in {result} ({numbers}; {both}){small}."
+    if pair.verdict == "not significant":
+        return f"No significant difference between {system} and {other} in {result} ({numbers}){_power_clauses(pair)}."
+    return f"{system} is {pair.verdict} than {other} in {result} ({numbers})."
 
 
 def _signed(observed: ObservedDifference) -> str:
@@ -63,17 +63,17 @@ def _p(p: float, options: CompareOptions) -> str:
     return format_p(p) if options.correction_name is None else f"{format_p(p)} after {options.correction_name}"
 
 
-def _power_clauses(found: PairComparison) -> str:
+def _power_clauses(pair: PairComparison) -> str:
     """The difference with 80% power, and the queries needed for 80% power at the observed difference."""
-    n, parts = found.observed.differences.n, []
-    if found.detectable is None:
+    n, parts = pair.observed.differences.n, []
+    if pair.detectable is None:
         parts.append("too few queries for any difference to be significant")
-    elif found.detectable:
-        parts.append(f"{POWER:.0%} power for {format_points(found.detectable, found.observed.measure)}")
-    if found.needed is None:
+    elif pair.detectable:
+        parts.append(f"{POWER:.0%} power for {format_points(pair.detectable, pair.observed.measure)}")
+    if pair.needed is None:
         parts.append("the observed difference is 0")
-    elif found.needed > n:
-        queries = f"{found.needed:,}" if found.needed < _TOO_MANY else f"more than {_TOO_MANY:,}"
+    elif pair.needed > n:
+        queries = f"{pair.needed:,}" if pair.needed < _TOO_MANY else f"more than {_TOO_MANY:,}"
         parts.append(f"{queries} queries needed for {POWER:.0%} power at the observed difference")
     return "".join(f"; {part}" for part in parts)
 
@@ -84,10 +84,10 @@ _VERDICT_ORDER: tuple[Verdict, ...] = ("better", "worse", "equivalent", "same", 
 
 
 def verdict_table(
-    measure: Measure, baseline: str | None, found: Sequence[PairComparison], options: CompareOptions, facts: Facts
+    measure: Measure, baseline: str | None, pairs: Sequence[PairComparison], options: CompareOptions, facts: Facts
 ) -> Table:
     """The verdicts under one measure, significant and large differences first, with a sentence for each row."""
-    rows = sorted(found, key=lambda one: (_VERDICT_ORDER.index(one.verdict), -abs(one.observed.differences.mean)))
+    rows = sorted(pairs, key=lambda pair: (_VERDICT_ORDER.index(pair.verdict), -abs(pair.observed.differences.mean)))
     columns = (
         Column("pair" if baseline is None else "system", about="first and second system, or the system against the baseline"),
         Column("difference", "difference", "mean of the first system minus mean of the second"),
@@ -109,8 +109,8 @@ def verdict_table(
     return Table("verdicts", title, columns, cells, tuple(verdict_sentence(row, options) for row in rows), facts=dict(facts))
 
 
-def _name(found: PairComparison, baseline: str | None) -> str:
-    return found.observed.one if baseline is not None else f"{found.observed.one} vs {found.observed.other}"
+def _name(pair: PairComparison, baseline: str | None) -> str:
+    return pair.observed.one if baseline is not None else f"{pair.observed.one} vs {pair.observed.other}"
 
 
 DETAILS = (
@@ -139,20 +139,20 @@ DETAILS = (
 )
 
 
-def details_table(found: Sequence[PairComparison], primary: Measure, notes: Sequence[str], facts: Facts) -> Table:
+def details_table(pairs: Sequence[PairComparison], primary: Measure, notes: Sequence[str], facts: Facts) -> Table:
     """All numbers of every pair under every measure."""
-    rows = tuple((*_details_row(one), one.observed.measure != primary) for one in found)
+    rows = tuple((*_details_row(pair), pair.observed.measure != primary) for pair in pairs)
     title = f"All numbers of every pair (n = {pluralise(facts['n'], 'query', 'queries')})"
     return Table("details", title, DETAILS, rows, (), tuple(notes), dict(facts))
 
 
-def _details_row(found: PairComparison) -> tuple[CellValue, ...]:
-    observed, paired = found.observed, found.observed.differences
+def _details_row(pair: PairComparison) -> tuple[CellValue, ...]:
+    observed, paired = pair.observed, pair.observed.differences
     return (
         *(str(observed.measure), observed.one, observed.other, observed.value, observed.other_value),
-        *(paired.mean, observed.interval, observed.randomisation_p, observed.t_p, observed.p, found.p, found.equivalence_p),
+        *(paired.mean, observed.interval, observed.randomisation_p, observed.t_p, observed.p, pair.p, pair.equivalence_p),
         *(paired.effect, paired.unbiased_effect, paired.wins, paired.ties, paired.losses),
-        *(found.detectable, found.needed, paired.n, found.verdict),
+        *(pair.detectable, pair.needed, paired.n, pair.verdict),
     )
 
 
@@ -227,9 +227,9 @@ class PairRecord:
         return asdict(self)
 
 
-def pair_record(found: PairComparison, primary: str) -> PairRecord:
+def pair_record(pair: PairComparison, primary: str) -> PairRecord:
     """The pair as a record; `primary` is the measure that decides."""
-    observed, paired = found.observed, found.observed.differences
+    observed, paired = pair.observed, pair.observed.differences
     return PairRecord(
         measure=str(observed.measure),
         system=observed.one,
@@ -239,16 +239,16 @@ def pair_record(found: PairComparison, primary: str) -> PairRecord:
         difference=paired.mean,
         ci=observed.interval,
         p=observed.p,
-        p_adjusted=found.p,
-        p_equivalence=found.equivalence_p,
-        verdict=found.verdict,
+        p_adjusted=pair.p,
+        p_equivalence=pair.equivalence_p,
+        verdict=pair.verdict,
         effect=paired.effect,
         unbiased_effect=paired.unbiased_effect,
         wins=paired.wins,
         ties=paired.ties,
         losses=paired.losses,
-        detectable=found.detectable,
-        needed=found.needed,
+        detectable=pair.detectable,
+        needed=pair.needed,
         n=paired.n,
         exploratory=str(observed.measure) != primary,
     )
@@ -288,13 +288,13 @@ def systems_table(
         *(Column(name, "value", "mean of an exploratory measure") for name in others),
     )
     rows: list[tuple[CellValue, ...]] = []
-    for one in decision.by_system:
-        pair = against.get(one.name)
-        means = (values[one.name][primary], one.value) if corrected else (one.value,)
-        row = (one.name, *means, *_tested_cells(pair, decision), one.cost, one.risk, one.same_as)
-        rows.append((*row, *(values[one.name][name] for name in others)))
+    for system in decision.by_system:
+        pair = against.get(system.name)
+        means = (values[system.name][primary], system.value) if corrected else (system.value,)
+        row = (system.name, *means, *_tested_cells(pair, decision), system.cost, system.risk, system.same_as)
+        rows.append((*row, *(values[system.name][name] for name in others)))
     title = f"{primary} of each system (n = {pluralise(decision.n, 'query', 'queries')})"
-    marked = frozenset(at for at, one in enumerate(decision.by_system) if one.name in decision.marked)
+    marked = frozenset(at for at, system in enumerate(decision.by_system) if system.name in decision.marked)
     table = Table("systems", title, columns, tuple(rows), decision.sentences, highlighted=marked, verdict_first=True)
     table = table if len(decision.distinct) < len(decision.by_system) else table.without(SAME_AS)
     return table.without("risk") if decision.is_judge_unchecked else table
@@ -313,10 +313,12 @@ def _about_cost(decision: Decision) -> str:
     return f"median milliseconds per query, of {timed} asked one at a time" if timed else ""
 
 
-def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: str, notes: Sequence[str], facts: Facts) -> Table:
+def letters_table(
+    joined: JoinedValues, pairs_compared: Sequence[PairComparison], how: str, notes: Sequence[str], facts: Facts
+) -> Table:
     """The means of each system, each with the letters of the systems that it significantly beats."""
     letters = dict(zip(joined.systems, _letters(len(joined.systems)), strict=True))
-    beaten = _significantly_worse(found)
+    beaten = _significantly_worse(pairs_compared)
     between = "" if len(letters) <= len(ascii_lowercase) else ","
     means = {
         (str(measure), name): measure.summarise(joined.values[place, :, at], joined.weights)
@@ -340,31 +342,31 @@ def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: st
     return Table("letters", title, tuple(columns), tuple(rows), (how,), tuple(notes), dict(facts))
 
 
-def _significantly_worse(found: Sequence[PairComparison]) -> dict[tuple[str, str], set[str]]:
+def _significantly_worse(pairs: Sequence[PairComparison]) -> dict[tuple[str, str], set[str]]:
     """Measure and system to the systems that it significantly beats."""
     beaten: dict[tuple[str, str], set[str]] = {}
-    for one in found:
-        if one.verdict in ("better", "worse"):
+    for pair in pairs:
+        if pair.verdict in ("better", "worse"):
             winner, loser = (
-                (one.observed.one, one.observed.other) if one.verdict == "better" else (one.observed.other, one.observed.one)
+                (pair.observed.one, pair.observed.other) if pair.verdict == "better" else (pair.observed.other, pair.observed.one)
             )
-            beaten.setdefault((str(one.observed.measure), winner), set()).add(loser)
+            beaten.setdefault((str(pair.observed.measure), winner), set()).add(loser)
     return beaten
 
 
 def _letters(count: int) -> list[str]:
     """a to z, then aa, ab and so on."""
-    found, size = list(ascii_lowercase), 2
-    while len(found) < count:
-        found += ["".join(parts) for parts in product(ascii_lowercase, repeat=size)]
+    letters, size = list(ascii_lowercase), 2
+    while len(letters) < count:
+        letters += ["".join(parts) for parts in product(ascii_lowercase, repeat=size)]
         size += 1
-    return found[:count]
+    return letters[:count]
 
 
-def power_notes(found: Sequence[PairComparison], n: int, options: CompareOptions) -> Iterator[str]:
+def power_notes(pairs: Sequence[PairComparison], n: int, options: CompareOptions) -> Iterator[str]:
     """What these options and this number of queries cannot show."""
-    tests = max(Counter(one.observed.measure for one in found).values())
-    flat = sum(one.observed.t_p is None for one in found)
+    tests = max(Counter(pair.observed.measure for pair in pairs).values())
+    flat = sum(pair.observed.t_p is None for pair in pairs)
     if options.test in ("randomisation", "wilcoxon", "sign") or flat:
         least = smallest_p(n, options.samples) if options.test in ("randomisation", "t") else 2.0 ** (1 - n)
         reason = why_not_significant(least, options.level(tests, tests), n)
@@ -376,7 +378,7 @@ def power_notes(found: Sequence[PairComparison], n: int, options: CompareOptions
             f"every query differs by the same amount ({pluralise(flat, 'test')}): no interval, no t-test and no equivalence test"
             f"{flips}"
         )
-    against = sum(one.observed.contradicts and one.p <= options.alpha for one in found)
+    against = sum(pair.observed.contradicts and pair.p <= options.alpha for pair in pairs)
     if against:
         yield (
             f"the {TESTS[options.test].short} and the mean disagree on which system is better"
@@ -384,7 +386,7 @@ def power_notes(found: Sequence[PairComparison], n: int, options: CompareOptions
         )
     if n < SMALL_SAMPLE:
         yield f"n = {n} queries is a small sample: intervals are approximate"
-    if any(one.verdict == "not significant" and _excludes_zero(one.observed.interval) for one in found):
+    if any(pair.verdict == "not significant" and _excludes_zero(pair.observed.interval) for pair in pairs):
         is_corrected = tests > 1 and options.correction_name is not None
         why = "p is corrected for all pairs of its measure" if is_corrected else "p is from a different method"
         yield f"an interval is for its pair alone and {why}, so an interval without 0 can come with 'not significant'"

@@ -164,6 +164,7 @@ def _top_of(run: Run, queries: frozenset[str], depth: int | None) -> Run:
     falls[starts[(starts > 0) & (starts < len(scores))] - 1] = True
     if depth is None or not falls.all():
         return run
+    # A tie at the cut could leave out the document that counts, so such a run stays whole.
     longer = starts[ends - starts > depth]
     return run if (scores[longer + depth - 1] == scores[longer + depth]).any() else run.first_rows(depth)
 
@@ -200,6 +201,7 @@ def unjudged_rival(
     own document of the rival is known to be relevant, and twice as many of them as of the chosen system's would change the
     choice; else it is said.
     """
+    # A sample of many queries rules out most systems before all rankings are cut and joined.
     many, finding = len(joined.queries) > _MANY_QUERIES, None
     tops = top_documents(inputs, _every_nth(joined) if many else joined, has_zeros=has_zeros)
     if tops is None or not any(_suspects(choice, tops)):

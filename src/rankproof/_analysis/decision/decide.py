@@ -134,6 +134,7 @@ def decide(
     if blocked is None and not chosen.systems:
         blocked = "risk", ""
     if blocked is None:
+        # Scenarios run only on a choice that stands as measured: they can keep a decision open, but never make one.
         kept = [at for at in chosen.systems if data.systems[at] == baseline]
         named = kept or chosen.systems
         case = replace(case, scenarios=_scenarios(case, named))
@@ -338,6 +339,7 @@ def _better(case: _Case, baseline: str | None) -> list[tuple[int, int]]:
 
     The second one is the baseline; without a baseline it is certainly below the leader, and the first one is not.
     """
+    # Two-sided over the k - 1 pairs with the baseline, or over all k (k - 1) / 2 pairs.
     systems, scores, level = range(len(case.data.systems)), case.estimates.scores(), LOOK_LIMITS[case.looks]
     order = sorted(systems, key=lambda at: -float(case.estimates.differences[at].sum()))
     if baseline in case.data.systems:
@@ -353,6 +355,7 @@ def labelled_interval(data: DecisionData, labelled: LabelledMeans, first: int, o
     """The 95% interval of a difference by labels, as the measure has it."""
     low, high = data.measure.range
     seen = float(np.ptp(labelled.human))
+    # The decision counts a further question anyway; without one, equal labels of few questions would look certain.
     further = labelled.interval_floor(high - low if math.isfinite(high - low) else seen)
     ends = labelled.difference_interval(first, other, further)
     return (-ends[1], -ends[0]) if data.is_lower_better else ends
@@ -367,6 +370,7 @@ def _decided(
 ) -> Decision:
     """The decision with its outcome and kind, and a larger margin at which the choice would be another."""
     systems = case.data.systems
+    # Equal means are ordered by name, so that the order of the input changes no sentence.
     ordered = sorted(chosen.systems, key=lambda at: (-means[at], systems[at]))
     named = tuple(systems[at] for at in ordered)
     first = systems.index(baseline) if baseline is not None and baseline in named else ordered[0]

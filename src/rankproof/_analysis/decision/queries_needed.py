@@ -50,6 +50,7 @@ def queries_needed(
 
 def _chance(estimates: PairEstimates, off: FloatArray, n: float, size: float, margin: float, looks: Looks) -> float:
     """The share of draws in which a system is good enough at this number of queries."""
+    # The queries seen are among the future ones, so only the others vary.
     shifts = math.sqrt(max(0.0, 1 - n / size)) * off
     differences = estimates.differences + shifts[:, :, None] - shifts[:, None, :]
     errors = estimates.errors * math.sqrt(n / size)
@@ -58,6 +59,7 @@ def _chance(estimates: PairEstimates, off: FloatArray, n: float, size: float, ma
     race = race_sizes(scores, best)
     correlations = rival_correlations(estimates, margin)
     enough, diagonal = np.zeros(len(off), dtype=bool), np.eye(scores.shape[1], dtype=bool)
+    # The needed score depends on the size of the race, which differs between draws.
     for count in np.unique(race).tolist():
         rows = race == count
         needed = needed_scores(margin / errors, count, looks, correlations)

@@ -216,6 +216,7 @@ def without_worst_value(measure: Measure, missing: MissingValues | None, names: 
 
 def largest_risks(every: Sequence[Risks]) -> Risks:
     """The first risks, with the risk, limit and rival of each system from where its risk is largest compared with its limit."""
+    # Limits differ from pair to pair and between scenarios, so the largest risk alone would not be the one that decides.
     shares = np.array([risks.risk / risks.limit for risks in every])
     at = shares.argmax(axis=0).tolist()
     systems = range(len(at))

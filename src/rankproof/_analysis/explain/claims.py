@@ -19,7 +19,7 @@ from rankproof.errors import escape_invisible, for_message
 from rankproof.measures._answers import AnswerCase
 from rankproof.measures._base import Measure
 from rankproof.measures._citations import cited_sentences
-from rankproof.measures._claim_base import ClaimMeasure, Verdicts, by_reference, checked, without_answer
+from rankproof.measures._claim_base import ClaimMeasure, Verdicts, by_reference, checkable_verdicts, without_answer
 from rankproof.measures._claims import ClaimFScore, ClaimPrecision, ClaimRecall, agreement_words
 from rankproof.measures._contexts import named_contexts, useful_contexts
 from rankproof.measures._nuggets import AnswerStateMeasure
@@ -201,7 +201,7 @@ def _quote(text: str) -> str:
 
 def _sum(verdicts: Sequence[ClaimVerdict], noun: str = "claim") -> str:
     """The mean credit of claims as a sum: supported claims, or scores where the judge gives them."""
-    counted = checked(verdicts)
+    counted = checkable_verdicts(verdicts)
     n = pluralise(len(counted), noun)
     if all(verdict.score is None for verdict in counted):
         return f"{sum(verdict.verdict == 'supported' for verdict in counted)} supported / {n}"
@@ -222,12 +222,12 @@ def _nuggets(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     verdicts = measure.used_verdicts(explained.verdicts["nugget-answer"])
     if not getattr(measure, "strict", True):
         return _sum(verdicts, "nugget")
-    counted = checked(verdicts)
+    counted = checkable_verdicts(verdicts)
     return f"{sum(verdict.verdict == 'supported' for verdict in counted)} stated / {pluralise(len(counted), 'nugget')}"
 
 
 def _unsupported(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
-    verdicts = checked(explained.verdicts["answer-contexts"])
+    verdicts = checkable_verdicts(explained.verdicts["answer-contexts"])
     return f"{sum(verdict.verdict != 'supported' for verdict in verdicts)} of {pluralise(len(verdicts), 'claim')} not supported"
 
 
@@ -270,7 +270,10 @@ def _context_recall(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
         words = stated_words(case.references[0])
         return f"{len(words & all_words(case.contexts or ()))} words in the contexts / {len(words)} words of the reference"
     groups = by_reference(explained.verdicts["reference-contexts"])
-    best = max(groups.values(), key=lambda group: sum(verdict.credit for verdict in checked(group)) / max(1, len(checked(group))))
+    best = max(
+        groups.values(),
+        key=lambda group: sum(verdict.credit for verdict in checkable_verdicts(group)) / max(1, len(checkable_verdicts(group))),
+    )
     return f"{_sum(best)}{f', the best of {len(groups)} references' if len(groups) > 1 else ''}"
 
 

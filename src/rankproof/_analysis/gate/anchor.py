@@ -79,6 +79,7 @@ def save_alarms(path: str, before: Baseline, after: Baseline) -> Iterator[str]:
     try:
         write_blocks(path, [baseline_json(after).encode()])
     except (OSError, RankproofError):
+        # An alarm that is not written still failed this gate, but without its anchor a file would hide later losses.
         if after.anchor != before.anchor:
             raise
         yield f"{for_message(path)} cannot be written, so the next gate does not know of this alarm"

@@ -151,16 +151,16 @@ def _judged(
         return list(checks)
     saved, now = {} if baseline is None else baseline.judges, judges_of(inputs)
     corrected = {(check.system, check.measure) for check in checks if check.labels.labelled}
-    found = []
+    judged_checks = []
     for check in checks:
         measure = measure_of(check)
         is_corrected = check.kind == "segment" and check.passed and (check.system, check.measure) in corrected
         if measure not in now or is_corrected or (check.is_exploratory and measure not in options.max_drops):
-            found.append(check)
+            judged_checks.append(check)
         else:
             is_other = saved.get(measure, now[measure]) != now[measure]
-            found.append(by_judge(check, _judge_of(inputs, measure), is_other=is_other))
-    return found
+            judged_checks.append(by_judge(check, _judge_of(inputs, measure), is_other=is_other))
+    return judged_checks
 
 
 def _judge_of(inputs: AnalysisInput, measure: str) -> str:

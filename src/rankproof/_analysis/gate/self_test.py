@@ -167,6 +167,7 @@ def half_outcomes(system: RepeatedSystem, margin: Margin | None, seed: int = 0, 
     groups = [np.array([values for values in system.values if len(values) == size]) for size in sorted(sizes)]
     outcomes: list[GateOutcome] = []
     for _ in range(rounds):
+        # Whole runs change places as one: values of a run may share a cause, such as its index or its seed.
         mixed = [draws.permutation(group, axis=1) if system.are_runs else draws.permuted(group, axis=1) for group in groups]
         halves = data.oriented(np.concatenate(list(map(_halves, mixed))))
         amount = margin_amount(margin, float(halves.mean(axis=0).max()), system.measure)

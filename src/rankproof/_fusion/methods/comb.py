@@ -6,7 +6,7 @@ import numpy as np
 
 from rankproof._data.arrays import FloatArray
 from rankproof._fusion.candidates import CandidateTable, NormalisedScores
-from rankproof._fusion.kernels import added
+from rankproof._fusion.kernels import column_sums
 from rankproof._fusion.method import Contributions, FusionSettings, fusion_method
 
 
@@ -160,7 +160,7 @@ def comb_gmnz(table: CandidateTable, settings: FusionSettings) -> FloatArray:
 
 def _times_weights(contributions: Contributions) -> FloatArray:
     held = np.where(_normalised(contributions).present, contributions.weights[:, None], 0.0)
-    return added(contributions.points) * added(held)
+    return column_sums(contributions.points) * column_sums(held)
 
 
 @fusion_method(

@@ -57,7 +57,7 @@ class ModelServer(Protocol):
 
 
 def check_server(server: ModelServer) -> str:
-    """Refuses settings that are wrong, or that would show the key; returns the address without a trailing slash."""
+    """Rejects settings that are wrong, or that would show the key; returns the address without a trailing slash."""
     checked_variable_name(server.api_key_env)  # first: the value may be the key itself, which no message may show
     validation.check_options(server)
     if not server.model.strip():

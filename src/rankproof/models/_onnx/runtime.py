@@ -41,6 +41,7 @@ class OnnxSession:
             import onnxruntime
 
         options = onnxruntime.SessionOptions()
+        # Texts run side by side; within one, several threads would change the order of sums.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
         options.log_severity_level = 4

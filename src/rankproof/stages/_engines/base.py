@@ -190,7 +190,7 @@ class EngineStage(Stage):
     def client(self, context: BuildContext) -> EngineClient:
         """The client, one for each stage and session."""
         key = context.session.repeat_key("engine", self)
-        return context.session.memoised(key, lambda: EngineClient(self, context))
+        return context.session.make_once(key, lambda: EngineClient(self, context))
 
     def build(self, context: BuildContext) -> EngineSearcher:
         """Builds the searcher; nothing is sent before the first query."""
@@ -220,7 +220,7 @@ class EngineClient(CachedClient[Query, EngineReply]):
 
     def find(self, query: Query) -> EngineReply | EngineError | None:
         """The recorded reply or the failure of this run, None if the query is still to be asked."""
-        return self._failures.get(self._key(query)) or self.cached(query, again=self._context.engines.ask_again)
+        return self._failures.get(self._key(query)) or self.cached_reply(query, again=self._context.engines.ask_again)
 
     def ask(self, query: Query) -> EngineReply | EngineError:
         """The recorded reply, or that of a new request; a failure is returned, not raised."""
@@ -236,7 +236,7 @@ class EngineClient(CachedClient[Query, EngineReply]):
 
     def was_sent(self, query: Query) -> bool:
         """Whether the reply was requested in this run."""
-        return self.cached(query, again=True) is not None
+        return self.cached_reply(query, again=True) is not None
 
     def close(self) -> None:
         """Closes the connection; a later request opens it again."""
@@ -248,7 +248,7 @@ class EngineClient(CachedClient[Query, EngineReply]):
     def _requested(self, request: Query) -> EngineReply:
         if self.sender.breaker.is_open:
             raise EngineError(f"not asked, because {MAX_CONSECUTIVE_FAILURES} queries in a row failed", sent=False)
-        reply, requests = self.sender.retried(lambda: self._send(request))
+        reply, requests = self.sender.send_with_retries(lambda: self._send(request))
         return replace(reply, requests=requests)
 
     def _send(self, query: Query) -> EngineReply:
@@ -286,6 +286,7 @@ def checked_reply(reply: EngineReply, size: int, corpus: Corpus) -> EngineReply:
         ids = [checked_id(doc, "document") for doc in reply.docs]
     except InputError as error:
         raise EngineError(f"the reply has an invalid document id: {error.what}") from None
+    # Reversed, so that the first place of a repeated document counts.
     rows = list({doc: at for at, doc in reversed(list(enumerate(ids)))}.values())
     rows.sort()
     notes = list(reply.notes)
@@ -334,6 +335,7 @@ class EngineSearcher(Searcher):
         timer.milliseconds["embed"] += reply.embed_seconds * 1000
         timer.milliseconds["search"] += server_ms
         timer.milliseconds["network"] += reply.seconds * 1000 - server_ms
+        # The engine's own scores may be distances, or missing.
         return list(reply.docs), np.arange(self._stage.depth, self._stage.depth - len(reply.docs), -1, dtype=np.float64)
 
     def facts(self) -> Mapping[str, Any]:

@@ -76,8 +76,8 @@ class Function(EngineStage):
         return ("the function holds values without a name, so the next run calls it again; set version to keep its replies",)
 
     def client(self, context: BuildContext) -> EngineClient:
-        """The client; two functions that would share their recorded replies are refused."""
-        other = context.session.memoised(("function", identity_key(self)), lambda: self.search)
+        """The client; two functions that would share their recorded replies are rejected."""
+        other = context.session.make_once(("function", identity_key(self)), lambda: self.search)
         if other != self.search and _code_digest(other) != _code_digest(self.search):
             what = f"two different functions are called {_name(self.search)} and have the version {for_message(self.version)}"
             raise UsageError(what, fix="give each its own version")

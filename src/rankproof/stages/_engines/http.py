@@ -130,7 +130,7 @@ def _checked_json(name: str, key: Any, value: Any) -> Any:
 
 
 _READ_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, *range(HTTPStatus.NOT_FOUND, 600)})
-"""Statuses whose body has a reason. A refused login may echo the key, and a redirect has no reason."""
+"""Statuses whose body has a reason. A rejected login may echo the key, and a redirect has no reason."""
 _MAX_BYTES, _MAX_ERROR = 64 << 20, 400
 _MIN_MASKED, _MIN_MASKED_IN_DOCUMENTS = 4, 8
 """The shortest key that is masked in messages, and in ids and texts, where a short one may be an ordinary word."""
@@ -201,7 +201,7 @@ class HttpEngine:
             response = self._connection.send(self._settings["method"], url, body)
             seconds = time.perf_counter() - start
             if response.status != HTTPStatus.OK:
-                return self._refused(response)
+                return self._rejection(response)
             return self._reply(response, size, seconds)
         except ConnectionLostError as error:
             return self._error(str(error), retryable=not error.is_untrusted)
@@ -232,7 +232,7 @@ class HttpEngine:
         value = response.headers.get(header) if header else value_at(document, path) if path else None
         return server_milliseconds(value, self._settings["server_time_unit"] or "ms")
 
-    def _refused(self, response: HttpResponse) -> EngineError:
+    def _rejection(self, response: HttpResponse) -> EngineError:
         """The error for a status other than success."""
         status = response.status
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):

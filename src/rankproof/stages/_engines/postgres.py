@@ -91,7 +91,7 @@ _MIN_CONNECT_SECONDS: Final = 2
 _RETRYABLE: Final = ("08", "40", "53", "55P03", "57P")
 _OF_SERVER: Final = (*_RETRYABLE, "28", "3D", "58", "XX")
 """Codes of a connection or server that fails, whatever the query is."""
-_REFUSED: Final = {
+_REJECTED: Final = {
     "25006": "write a SELECT that changes nothing: the transaction is read-only",
     "42501": "ask the owner of the database for this permission",
     "42P08": "give the parameter a type, such as %(query)s::text",
@@ -178,7 +178,7 @@ class ReadOnlyConnection:
         try:
             self._execute(f"SELECT {calls}", [text for pair in self._settings.items() for text in pair])
         except (self._psycopg.DataError, self._psycopg.ProgrammingError, self._psycopg.InternalError) as error:
-            raise UsageError(f"PostgreSQL refuses settings ({self._reason(error)})", fix="correct settings") from None
+            raise UsageError(f"PostgreSQL rejects settings ({self._reason(error)})", fix="correct settings") from None
 
     def _check_settings(self) -> None:
         """Applies the settings again after the first statement: those of an extension are checked only after it is loaded."""
@@ -214,7 +214,7 @@ class ReadOnlyConnection:
         code = error_code(error, reason)
         # The error of a function, such as that of to_tsquery, may have the same code, but it has no place in the statement.
         in_statement = position or error.diag.source_function == "exec_parse_message"
-        if code in _REFUSED or (in_statement and code.startswith(("22", "42"))):
+        if code in _REJECTED or (in_statement and code.startswith(("22", "42"))):
             return self._statement_error(reason, error.diag.message_hint, code, position)
         if self._is_cut:
             return EngineError(f"the server did not reply within {self._timeout + GRACE:g} s", retryable=True)
@@ -225,12 +225,12 @@ class ReadOnlyConnection:
         if not isinstance(error, self._psycopg.DataError) and code.startswith(_OF_SERVER):
             return EngineError(f"PostgreSQL failed ({reason}); {advice_for(code)}", retryable=code.startswith(_RETRYABLE))
         fix = "; use websearch_to_tsquery, which takes any text" if "tsquery" in reason else ""
-        return EngineError(f"PostgreSQL refuses the query ({reason}){fix}")
+        return EngineError(f"PostgreSQL rejects the query ({reason}){fix}")
 
     def _statement_error(self, reason: str, hint: str | None, code: str, position: int) -> UsageError:
         line = f" in line {self._text.count(chr(10), 0, position) + 1}" if position else ""
         whole = f"{reason}. {mask_secrets(hint, self._secrets).rstrip('.')}" if hint else reason
-        return UsageError(f"PostgreSQL refuses sql{line} ({whole})", fix=_REFUSED.get(code, "correct sql"))
+        return UsageError(f"PostgreSQL rejects sql{line} ({whole})", fix=_REJECTED.get(code, "correct sql"))
 
 
 def _unpadded_loader() -> type[psycopg.types.string.TextLoader]:

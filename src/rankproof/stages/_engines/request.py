@@ -318,7 +318,7 @@ def _check_request(settings: Mapping[str, Any]) -> None:
 
 
 def _check_keys(settings: Mapping[str, Any]) -> None:
-    """Refuses a key that is not in an environment variable."""
+    """Rejects a key that is not in an environment variable."""
     named = [("headers", name, value) for name, value in settings["headers"].items() if _CREDENTIAL.search(name)]
     inside = [(setting, *pair) for setting in ("body", "values") for pair in _pairs(settings[setting])]
     for setting, name, value in (*named, *(part for part in inside if _CREDENTIAL_KEY.fullmatch(part[1]))):

@@ -69,7 +69,7 @@ _VOYAGE_REQUEST_LIMITS = {"rerank-1": 300_000, "rerank-lite-1": 300_000}
 
 @dataclass(frozen=True)
 class VoyageRerank(RerankAPI):
-    """Voyage's API `/v1/rerank`; with `truncation` it cuts what is too long, without it the request is refused."""
+    """Voyage's API `/v1/rerank`; with `truncation` it cuts what is too long, without it the request is rejected."""
 
     base_url: BaseURL = "https://api.voyageai.com/v1"
     api_key_env: ApiKeyEnv = field(default="VOYAGE_API_KEY", metadata=NOT_IN_IDENTITY)
@@ -117,13 +117,13 @@ RawScores = Annotated[bool, Option("true for the scores of the model before the 
 class TEIRerank(RerankAPI):
     """A server with text-embeddings-inference, `/rerank`; it serves one model, and `model` names it in the results.
 
-    It refuses requests of more than 32 documents by default, and without `truncate` texts that are too long.
+    It rejects requests of more than 32 documents by default, and without `truncate` texts that are too long.
     """
 
     base_url: BaseURL = "http://127.0.0.1:8080"
     batch_size: BatchSize = 32
     raw_scores: RawScores = False
-    truncate: Annotated[bool, Option("whether the server cuts long texts; false: it refuses them")] = True
+    truncate: Annotated[bool, Option("whether the server cuts long texts; false: it rejects them")] = True
     shape = TEI
     api: ClassVar[str] = "TEI"
     is_own_server: ClassVar[bool] = True
@@ -157,7 +157,7 @@ class InfinityRerank(RerankAPI):
 class VLLMRerank(RerankAPI):
     """A server with vLLM, `/v1/rerank`; its replies always have the texts, so a request has fewer of them by default.
 
-    Without `truncate_prompt_tokens` it refuses a pair that is too long.
+    Without `truncate_prompt_tokens` it rejects a pair that is too long.
     """
 
     base_url: BaseURL = "http://127.0.0.1:8000/v1"

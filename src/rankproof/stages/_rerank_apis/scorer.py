@@ -77,7 +77,7 @@ class RerankAPI(ApiModel):
 
     @property
     def may_cut(self) -> bool:
-        """Whether the API may cut a document that is too long without saying so; else it refuses it."""
+        """Whether the API may cut a document that is too long without saying so; else it rejects it."""
         return True
 
     def read_tokens(self) -> int:
@@ -89,7 +89,7 @@ class RerankAPI(ApiModel):
         return 0
 
     def check_top(self, top: int) -> None:
-        """Refuses more documents than a listwise model can read in one request."""
+        """Rejects more documents than a listwise model can read in one request."""
         if self.is_listwise and top > self.batch_size:
             limit = f"is listwise and one request has at most {self.batch_size} documents"
             fix = "lower top to that, or raise batch_size; scores of different requests of a listwise model are not comparable"
@@ -143,7 +143,7 @@ class LoadedRerankAPI(LoadedScorer):
         self._lock = threading.Lock()
         self._models: set[str] = set()
         self._size = api.batch_size
-        self._has_reply, self._single_refusals = False, 0
+        self._has_reply, self._single_rejections = False, 0
         self._last_failure = ""
 
     @property
@@ -162,6 +162,7 @@ class LoadedRerankAPI(LoadedScorer):
         sent = [at for at, text in enumerate(texts) if text.strip()] if query.text.strip() else []
         counter.count("long_documents", sum(self._is_long(query.text, texts[at]) for at in sent))
         scores = self._batched(query.text, [texts[at] for at in sent], counter)
+        # Documents that are not sent rank below all others.
         values: list[float | None] = [min((score for score in scores if score is not None), default=1.0) - 1.0] * len(docs)
         for at, score in zip(sent, scores, strict=True):
             values[at] = score
@@ -194,10 +195,10 @@ class LoadedRerankAPI(LoadedScorer):
         return list(reply.scores)
 
     def _may_split(self, count: int) -> bool:
-        """Whether a smaller request may succeed; a server that refused many single documents refuses all."""
+        """Whether a smaller request may succeed; a server that rejected many single documents rejects all."""
         with self._lock:
-            self._single_refusals += count == 1
-            is_hopeless = not self._has_reply and self._single_refusals >= MAX_CONSECUTIVE_FAILURES
+            self._single_rejections += count == 1
+            is_hopeless = not self._has_reply and self._single_rejections >= MAX_CONSECUTIVE_FAILURES
         return count > 1 and not self._api.is_listwise and not is_hopeless
 
     def _split(self, request: RerankRequest, counter: CallCounter) -> list[float | None]:
@@ -234,7 +235,7 @@ class LoadedRerankAPI(LoadedScorer):
             f"{api.api} reports no tokens: they are estimated at four bytes per token": not api.reports_tokens,
             f"{api.api} may cut long documents without saying so, and max_tokens is not set: whether documents were cut is "
             "unknown": api.may_cut and not is_limit_known,
-            "the server refused requests of more documents, so they were split: "
+            "the server rejected requests of more documents, so they were split: "
             f"set batch_size = {size} to send fewer requests": size < api.batch_size,
             f"the last failed request: {self._last_failure}": bool(self._last_failure),
         }

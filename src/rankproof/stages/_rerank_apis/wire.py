@@ -231,11 +231,11 @@ class RerankClient(ModelClient[RerankRequest, RerankReply]):
         self._server, self._session = server, session
 
     def _requested(self, request: RerankRequest) -> RerankReply:
-        reply, requests = self.sender.retried(lambda: self._send(request))
+        reply, requests = self.sender.send_with_retries(lambda: self._send(request))
         return replace(reply, requests=requests)
 
     def _send(self, request: RerankRequest) -> RerankReply:
-        connection = self._session.loaded(self._server)
+        connection = self._session.load_once(self._server)
         most = self._usage(max_pairs_cost(request))
         return self.sender.send(
             lambda: with_plausible_cost(connection.reply(request), request, self._server),
