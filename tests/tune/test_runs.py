@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import rankproof as rp
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._evaluation.options import EvaluateOptions, make_evaluate_options
+from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
 from rankproof._evaluation.sources import prepare_judgements
 from rankproof._fusion.fuse import fit_fusion, fuse
 from rankproof._fusion.method import METHODS
@@ -49,7 +49,7 @@ def starts(runs: int) -> list[Settings]:
     st.sampled_from([{}, {"depth": 2}, {"judged_only": True}]),
 )
 def test_the_values_of_a_trial_are_those_of_the_fused_run(
-    qrels: dict[str, Any], tables: list[dict[str, Any]], measure: str, how: dict[str, Any]
+    qrels: dict[str, Any], tables: list[dict[str, Any]], measure: str, how: EvaluateArguments
 ) -> None:
     judged, runs = Qrels.from_dict(qrels), [Run.from_dict(table) for table in tables]
     trials = objective(judged, runs, measure, make_evaluate_options(how))
