@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from rankproof._experiment.config_settings import (
     EVERY,
@@ -26,7 +26,7 @@ from rankproof._io.file_errors import near_path
 from rankproof._io.import_object import import_object
 from rankproof._io.paths import DATASET_PATTERN_FIX, is_pattern
 from rankproof._io.toml_file import KeyPath, TomlFile, read_toml, toml_value
-from rankproof._registry import Registry, Setting
+from rankproof._registry import Option, Registry, Setting
 from rankproof._results.result_json import PYTHON_PREFIX
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
@@ -186,7 +186,9 @@ def _toml_type_name(value: Any) -> str:
     return kinds.get(type(value), "a date or time")
 
 
-def read_experiment(path: str | os.PathLike[str]) -> Experiment:
+def read_experiment(
+    path: Annotated[str | os.PathLike[str], Option("the experiment file")],
+) -> Experiment:
     """Reads an experiment file. Paths in it are relative to the folder of the file."""
     toml_file = read_toml(path)
     _check_top_level(toml_file)
