@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from rankproof._version import __version__ as __version__
@@ -180,6 +181,10 @@ def __getattr__(name: str) -> Any:
     module, _, attribute = _TARGETS[name].partition(":")
     loaded = import_module(module)
     globals()[name] = value = getattr(loaded, attribute) if attribute else loaded
+    if isinstance(value, FunctionType):
+        from rankproof._data.validation import describe
+
+        value.__doc__ = describe(value)
     return value
 
 

@@ -16,7 +16,9 @@ import pytest
 
 import rankproof
 from rankproof import errors, ir_eval, measures, models, plugins, stages, stores, types
+from rankproof._cli.main import main
 from rankproof._cli.registry import COMMANDS
+from rankproof._registry import arguments_of
 from support.signatures import named_types
 
 TYPES_OF_SETTINGS = ("Depth", "Fields")
@@ -162,6 +164,39 @@ def test_every_command_is_a_function_or_only_for_the_terminal() -> None:
     missing = [name for name, function in functions.items() if not inspect.isfunction(getattr(rankproof, function, None))]
     assert missing == []
     assert "save" in inspect.signature(rankproof.gate).parameters
+
+
+def test_every_parameter_of_a_public_function_has_a_sentence() -> None:
+    functions = [value for name in rankproof.__all__ if inspect.isfunction(value := getattr(rankproof, name))]
+    settings = [(function.__name__, setting) for function in functions for setting in arguments_of(function).values()]
+    assert len(functions) >= 33
+    assert len(settings) >= 500
+    assert [(name, setting.field) for name, setting in settings if not setting.option.description] == []
+
+
+@pytest.mark.parametrize(
+    ("call", "flags", "message"),
+    [
+        ({"rel": 0}, ["--rel", "0"], "rel is 0; choose a whole number from 1 to"),
+        ({"order": "x"}, ["--order", "x"], "order is x; choose one of score, rank"),
+        ({"alpha": 2.0}, ["--alpha", "2.0"], "alpha is 2.0; choose a number above 0 and below 0.5"),
+        ({"samples": 5}, ["--samples", "5"], "samples is 5; choose a whole number from 100 to 10,000,000"),
+    ],
+)
+def test_a_value_out_of_range_is_rejected_with_one_sentence(
+    call: dict[str, Any], flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(errors.UsageError) as refused:
+        rankproof.compare({"q": {"d": 1}}, {"a": {"q": ["d"]}}, **call)
+    assert str(refused.value).startswith(message)
+    assert main(["compare", "qrels.txt", "a.run", *flags]) == 2
+    assert capsys.readouterr().err.startswith(f"--{message}")
+
+
+def test_help_in_python_describes_parameters() -> None:
+    lines = (rankproof.compare.__doc__ or "").splitlines()
+    assert "      alpha: significance level (default: 0.05)" in lines
+    assert "      rel: the lowest grade that counts as relevant (default: 1)" in lines
 
 
 def test_the_examples_of_functions_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

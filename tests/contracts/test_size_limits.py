@@ -443,7 +443,7 @@ _NAMED_LIKE_LIMITS = re.compile(
 )
 
 
-_CONSTANTS = re.compile(r"^([A-Z_][A-Z0-9_, ]*)(?:: [A-Za-z\[\]]+)? = (?=.*[0-9])[0-9(][0-9_ ,<*()]*$", re.MULTILINE)
+_CONSTANTS = re.compile(r"^([A-Z_][A-Z0-9_, ]*)(?:: [A-Za-z\[\]]+)? = (?=.*[0-9])[0-9(][0-9_ ,<*()]*?(?:  #.*)?$", re.MULTILINE)
 
 
 def constants(source: str) -> Iterator[str]:

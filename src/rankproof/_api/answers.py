@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rankproof._analysis.answers.answer_input import answer_input_from_files, answer_input_from_results, has_failed_verdicts
 from rankproof._analysis.answers.logged_answers import (
@@ -39,6 +39,7 @@ from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.result import Result, with_answer_inputs
 from rankproof._evaluation.user_forms import QrelsLike
 from rankproof._formats.frames import is_frame
+from rankproof._registry import Option
 from rankproof.errors import UsageError, type_phrase
 from rankproof.measures._answers import Encode
 from rankproof.measures._base import Measure
@@ -58,23 +59,46 @@ NuggetsLike = Mapping[str, Sequence[Nugget | str]] | str | os.PathLike[str]
 
 
 def evaluate_answers(
-    answers: Mapping[str, AnswersLike] | str | os.PathLike[str] | Any,
-    references: ReferencesLike | None = None,
-    qrels: QrelsLike | None = None,
-    measures: MeasuresLike = None,
-    encode: Encode | None = None,
+    answers: Annotated[
+        Mapping[str, AnswersLike] | str | os.PathLike[str] | Any,
+        Option("RAG logs: a path, a data frame, rows as dicts, or {name: one of these}; or results; or {name: {query: answer}}"),
+    ],
+    references: Annotated[
+        ReferencesLike | None,
+        Option(
+            "{query: text or texts}, or queries with the field answers: a Dataset, Queries, or the path of a JSONL file",
+            unset="those of the log",
+        ),
+    ] = None,
+    qrels: Annotated[QrelsLike | None, Option("judgements, for citations")] = None,
+    measures: Annotated[MeasuresLike, Option("one measure or several", unset="what the log has inputs for")] = None,
+    encode: Annotated[
+        Encode | None,
+        Option("a function of an encoder name and texts that gives one vector per text", unset="the encoders of rankproof"),
+    ] = None,
     *,
-    judge: str | None = None,
-    model: ChatModel | None = None,
-    contexts: Mapping[str, str] | None = None,
-    corpus: Any = None,
-    nuggets: NuggetsLike | None = None,
-    labels: str | os.PathLike[str] | None = None,
-    settings: Mapping[str, str] | None = None,
-    rel: int | None = None,
-    document: Callable[[str], str] = str,
-    budget: Budget | None = None,
-    cache: str | os.PathLike[str] | None = None,
+    judge: Annotated[
+        str | None,
+        Option(
+            "the judge of measures of claims that name none: overlap, an encoder, nli:FOLDER, logprob:MODEL, or a language model",
+            unset="that of the results, else overlap",
+        ),
+    ] = None,
+    model: Annotated[ChatModel | None, Option("the settings of the language model that judges")] = None,
+    contexts: Annotated[Mapping[str, str] | None, Option("the texts of passages by id")] = None,
+    corpus: Annotated[Any, Option("the documents of contexts that are logged by their ids")] = None,
+    nuggets: Annotated[NuggetsLike | None, Option("nuggets in place of those of the questions")] = None,
+    labels: Annotated[
+        str | os.PathLike[str] | None, Option("a file of labels of people on claims, with which calibrations compare the judges")
+    ] = None,
+    settings: Annotated[
+        Mapping[str, str] | None,
+        Option('the columns of logs whose names do not tell: {"question": "ask", "answer": "reply"}', unset="recognised by name"),
+    ] = None,
+    rel: Annotated[int | None, Option("the lowest grade that counts as relevant", unset="1, or that of the results")] = None,
+    document: Annotated[Callable[[str], str], Option("maps a cited passage to its judged document")] = str,
+    budget: Annotated[Budget | None, Option("limits on calls to language models", unset="none")] = None,
+    cache: Annotated[str | os.PathLike[str] | None, Option("the folder of replies", unset="none")] = None,
 ) -> Result:
     """The measures of every system's answers.
 

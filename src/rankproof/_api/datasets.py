@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from rankproof._data.grades import GradeMap
 from rankproof._data.row_errors import OnConflict
@@ -12,26 +12,31 @@ from rankproof._importers.base import Imported, ImportOptions
 from rankproof._importers.folder import check_import_folder, write_imported
 from rankproof._importers.registry import import_source
 from rankproof._io.open import path_text
+from rankproof._registry import Option
 
 
 def import_dataset(
-    source: Any,
-    path: str | os.PathLike[str] | None = None,
+    source: Annotated[Any, Option("a path, a list of paths, or a data frame")],
+    path: Annotated[str | os.PathLike[str] | None, Option("the folder to write the dataset to")] = None,
     *,
-    importer: str | None = None,
-    query_column: str | None = None,
-    query_id_column: str | None = None,
-    doc_id_column: str | None = None,
-    title_column: str | None = None,
-    text_column: str | Sequence[str] = (),
-    grade_column: str | None = None,
-    weight_column: str | None = None,
-    grade_map: GradeMap | None = None,
-    on_conflict: OnConflict = "error",
-    split: str = "test",
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    settings: Mapping[str, str] | None = None,
+    importer: Annotated[str | None, Option("the kind of source", unset="detected")] = None,
+    query_column: Annotated[str | None, Option("the column of queries", unset="recognised by name")] = None,
+    query_id_column: Annotated[str | None, Option("the column of query ids", unset="recognised by name")] = None,
+    doc_id_column: Annotated[str | None, Option("the column of document ids", unset="recognised by name")] = None,
+    title_column: Annotated[str | None, Option("the column of titles", unset="recognised by name")] = None,
+    text_column: Annotated[
+        str | Sequence[str], Option("the column of texts, or several that are joined", unset="recognised by name")
+    ] = (),
+    grade_column: Annotated[str | None, Option("the column of grades", unset="recognised by name")] = None,
+    weight_column: Annotated[
+        str | None, Option("the column of each query's share of the traffic", unset="recognised by name")
+    ] = None,
+    grade_map: Annotated[GradeMap | None, Option("the grade of each named label")] = None,
+    on_conflict: Annotated[OnConflict, Option("which grade to keep if a document is judged twice")] = "error",
+    split: Annotated[str, Option("the part of the source")] = "test",
+    delimiter: Annotated[str | None, Option("column separator", unset="detected")] = None,
+    encoding: Annotated[str, Option("encoding of the files")] = "utf-8",
+    settings: Annotated[Mapping[str, str] | None, Option("settings of the importer")] = None,
 ) -> Imported:
     """The dataset in a table, a folder or another tool's export, with what was read, kept and dropped.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from rankproof._analysis.rater_agreement import Pair, Rater, agreement_tables, rater_agreement
 from rankproof._api.values import RaterAgreement
@@ -15,12 +15,18 @@ from rankproof._evaluation.sources import read_judgements
 from rankproof._evaluation.user_forms import Coercion, QrelsLike
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import open_plain_file, unreadable_file_error
+from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
 
 _LOG_SUFFIX = ".log.jsonl"
 
 
-def agreement(judgements: QrelsLike | Sequence[QrelsLike] | Mapping[str, Any]) -> RaterAgreement:
+def agreement(
+    judgements: Annotated[
+        QrelsLike | Sequence[QrelsLike] | Mapping[str, Any],
+        Option("a file of judgements, a list of them, or {name: judgements}; a file of `rankproof serve` has people"),
+    ],
+) -> RaterAgreement:
     """How far people, and machines that judge, agree: Krippendorff's alpha, Fleiss', Randolph's and Cohen's kappa.
 
     `judgements` is a file of judgements or a list of them, or {name: judgements}. A file that `rankproof serve` wrote has the

@@ -33,7 +33,7 @@ from rankproof._formats.columns import ColumnNames
 from rankproof._fusion.fuse import check_some_judged
 from rankproof._fusion.fuse import fit_fusion as fit_runs
 from rankproof._fusion.fuse import fuse as fuse_runs
-from rankproof._fusion.method import FittedFusion
+from rankproof._fusion.method import PARAMETERS, FittedFusion
 from rankproof._registry import Option
 from rankproof._results.experiment_result import (
     BASELINE,
@@ -245,25 +245,25 @@ def plot(
 
 @public
 def fuse(
-    runs: Sequence[RunLike] | Mapping[str, RunLike],
-    method: str = "rrf",
+    runs: Annotated[Sequence[RunLike] | Mapping[str, RunLike], Option("the runs, or {name: run}")],
+    method: Annotated[str, Option("the fusion method; `rankproof fuse --help` lists them")] = "rrf",
     *,
-    k: float = 60,
-    weights: Sequence[float] | None = None,
-    norm: str = "min-max",
-    gamma: float = 0.5,
-    sigma: float = 0.01,
-    phi: float = 0.95,
-    alpha: float = 0.5,
-    window: int = 5,
-    fitted: FittedFusion | None = None,
-    depth: int | None = None,
-    order: Order = "score",
-    lower_is_better: bool = False,
-    name: str | None = None,
-    query: str | None = None,
-    doc: str | None = None,
-    score: str | None = None,
+    k: Annotated[float, PARAMETERS["k"].option] = 60,
+    weights: Annotated[Sequence[float] | None, PARAMETERS["weights"].option] = None,
+    norm: Annotated[str, PARAMETERS["norm"].option] = "min-max",
+    gamma: Annotated[float, PARAMETERS["gamma"].option] = 0.5,
+    sigma: Annotated[float, PARAMETERS["sigma"].option] = 0.01,
+    phi: Annotated[float, PARAMETERS["phi"].option] = 0.95,
+    alpha: Annotated[float, PARAMETERS["alpha"].option] = 0.5,
+    window: Annotated[int, PARAMETERS["window"].option] = 5,
+    fitted: Annotated[FittedFusion | None, Option("what `fit_fusion` learned, for a trained method")] = None,
+    depth: Annotated[int | None, Option("keep the first N documents of each fused ranking", unset="all")] = None,
+    order: Annotated[Order, Option("rank documents by score or by rank")] = "score",
+    lower_is_better: Annotated[bool, Option("the scores are distances")] = False,
+    name: Annotated[str | None, Option("name of the fused run", unset="the method")] = None,
+    query: Annotated[str | None, Option("the column of query ids of a table", unset="detected")] = None,
+    doc: Annotated[str | None, Option("the column of document ids of a table", unset="detected")] = None,
+    score: Annotated[str | None, Option("the column of scores of a table", unset="detected")] = None,
 ) -> Run:
     """Fuses several runs into one, by a rank or score fusion method.
 
@@ -294,13 +294,13 @@ def fuse(
 
 @public
 def fit_fusion(
-    method: str,
-    qrels: QrelsLike,
-    runs: Sequence[RunLike] | Mapping[str, RunLike],
+    method: Annotated[str, Option("the trained method")],
+    qrels: Annotated[QrelsLike, Option("judgements of the queries to learn from")],
+    runs: Annotated[Sequence[RunLike] | Mapping[str, RunLike], Option("the runs, or {name: run}")],
     *,
-    segments: int = 10,
-    order: Order = "score",
-    lower_is_better: bool = False,
+    segments: Annotated[int, PARAMETERS["segments"].option] = 10,
+    order: Annotated[Order, Option("rank documents by score or by rank")] = "score",
+    lower_is_better: Annotated[bool, Option("the scores are distances")] = False,
 ) -> FittedFusion:
     """What a trained fusion method learns of each run from judged queries, for `fuse`; grades from 1 up are relevant.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rankproof._api.inputs import dataset_of, holds_results, results_of
 from rankproof._api.values import Generated, Judging
@@ -18,6 +18,7 @@ from rankproof._data.validation import checked_integer
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.sources import read_judgements, read_source
 from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
+from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError, type_phrase
 
@@ -35,12 +36,15 @@ KEYWORDS = "keywords"
 
 
 def run(
-    experiment: Experiment | str | os.PathLike[str] | Mapping[str, Stage] | None = None,
-    options: RunOptions | None = None,
+    experiment: Annotated[
+        Experiment | str | os.PathLike[str] | Mapping[str, Stage] | None,
+        Option("an Experiment, the path of an experiment file, or {name: stage}", unset="the default systems"),
+    ] = None,
+    options: Annotated[RunOptions | None, Option("how to run: cache, threads, budget and others", unset="RunOptions()")] = None,
     *,
-    dataset: Any = None,
-    qrels: Any = None,
-    judged_only: bool = False,
+    dataset: Annotated[Any, Option("a Dataset, a folder, irds:NAME or sample; an experiment has its own")] = None,
+    qrels: Annotated[Any, Option("judgements beside those of the dataset, files or Qrels")] = None,
+    judged_only: Annotated[bool, Option("remove unjudged documents from the rankings first")] = False,
 ) -> ExperimentResult:
     """Runs and evaluates every system of an experiment.
 
@@ -68,20 +72,20 @@ def run(
 
 
 def judge(
-    dataset: Any,
-    runs: RunLike | None = None,
+    dataset: Annotated[Any, Option("the texts: a Dataset or its path; or results, whose systems are the runs")],
+    runs: Annotated[RunLike | None, Option("the runs as {name: run}", unset="those of the results")] = None,
     *,
-    model: ChatModel | str,
-    qrels: QrelsLike | None = None,
-    pool: int = 10,
-    unjudged: bool = False,
-    sample: int | None = None,
-    rel: int = 1,
-    judge_rel: int | None = None,
-    seed: int = 0,
-    budget: Budget | None = None,
-    cache: str | os.PathLike[str] | None = None,
-    path: str | os.PathLike[str] | None = None,
+    model: Annotated[ChatModel | str, Option("the language model, or keywords for keyword overlap")],
+    qrels: Annotated[QrelsLike | None, Option("human judgements to compare with; without runs also the pairs to judge")] = None,
+    pool: Annotated[int, Option("how many documents of each ranking are judged", least=1)] = 10,
+    unjudged: Annotated[bool, Option("leave out pairs that people judged")] = False,
+    sample: Annotated[int | None, Option("how many human judgements are judged again", unset="all")] = None,
+    rel: Annotated[int, Option("the lowest human grade that counts as relevant")] = 1,
+    judge_rel: Annotated[int | None, Option("the lowest grade of the judge that counts as relevant", unset="as rel")] = None,
+    seed: Annotated[int, Option("random seed")] = 0,
+    budget: Annotated[Budget | None, Option("limits on calls to the model", unset="none")] = None,
+    cache: Annotated[str | os.PathLike[str] | None, Option("the folder of replies", unset="none")] = None,
+    path: Annotated[str | os.PathLike[str] | None, Option("the file to write the judgements to")] = None,
 ) -> Judging:
     """Judgements of the top `pool` documents of the runs by a language model, or by keyword overlap (`model="keywords"`).
 
@@ -172,15 +176,15 @@ def _pools(runs: RunLike, depth: int) -> dict[str, list[QueryDocPair]]:
 
 
 def generate(
-    documents: Any,
-    count: int = 100,
+    documents: Annotated[Any, Option("a Corpus, a Dataset, {id: text}, or the path of a dataset or JSONL file")],
+    count: Annotated[int, Option("number of queries", least=1)] = 100,
     *,
-    categories: Sequence[str] | None = None,
-    fields: Sequence[str] = ("title", "text"),
-    model: ChatModel | str | None = None,
-    seed: int = 0,
-    budget: Budget | None = None,
-    cache: str | os.PathLike[str] | None = None,
+    categories: Annotated[Sequence[str] | None, Option("the kinds of queries", unset="all")] = None,
+    fields: Annotated[Sequence[str], Option("the document fields that are read")] = ("title", "text"),
+    model: Annotated[ChatModel | str | None, Option("the language model that writes the queries", unset="rules")] = None,
+    seed: Annotated[int, Option("random seed")] = 0,
+    budget: Annotated[Budget | None, Option("limits on calls to the model", unset="none")] = None,
+    cache: Annotated[str | os.PathLike[str] | None, Option("the folder of replies", unset="none")] = None,
 ) -> Generated:
     """Test queries from documents, by rules or by a language model, with their judgements.
 
@@ -214,7 +218,11 @@ def corpus_of(documents: Any) -> Corpus:
 
 
 def save_results(
-    results: ExperimentResult, path: str | os.PathLike[str], *, findings: Sequence[str] = (), overwrite: bool = False
+    results: Annotated[ExperimentResult, Option("the results")],
+    path: Annotated[str | os.PathLike[str], Option("the folder to write")],
+    *,
+    findings: Annotated[Sequence[str], Option("sentences about the answers, for answers.json")] = (),
+    overwrite: Annotated[bool, Option("replace results of another dataset")] = False,
 ) -> str:
     """Writes the results folder with its summary.json, replaces an older results folder, and returns the path.
 

@@ -19,6 +19,7 @@ from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
 from rankproof._evaluation.sources import prepare_judgements, read_judgements, read_source
 from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike, as_dataset
+from rankproof._registry import Option
 from rankproof._tune.space import Space
 from rankproof._tune.tables import tuning_tables
 from rankproof._tune.tuning import TunedResult, TuningPlan, tunable_measure, tune_objective
@@ -37,21 +38,26 @@ MEASURE = "nDCG@10"
 
 @public
 def tune(
-    data: QrelsLike | Experiment,
-    runs: RunLike | None = None,
-    measure: Measure | str = MEASURE,
+    data: Annotated[
+        QrelsLike | Experiment, Option("judgements, with runs to fuse; or an Experiment or its file, of which a system is tuned")
+    ],
+    runs: Annotated[RunLike | None, Option("the runs that are fused, as {name: run}")] = None,
+    measure: Annotated[Measure | str, Option("the measure that chooses the parameters")] = MEASURE,
     *,
-    system: str | None = None,
-    vary: Mapping[str, ValuesLike] | None = None,
-    method: str | Sequence[str] = "rrf",
-    norm: str | Sequence[str] = "min-max",
-    step: float = 0.1,
-    search: SearchName = "grid",
-    folds: int = 5,
-    repeats: int = 10,
+    system: Annotated[str | None, Option("the system to tune", unset="the only one")] = None,
+    vary: Annotated[
+        Mapping[str, ValuesLike] | None,
+        Option('parameters and their values, such as {"k1": [0.9, 1.2], "b": "0.1:0.9:0.2"}', unset="the usual ones"),
+    ] = None,
+    method: Annotated[str | Sequence[str], Option("fusion methods of runs, or all")] = "rrf",
+    norm: Annotated[str | Sequence[str], Option("normalisations of scores, or all")] = "min-max",
+    step: Annotated[float, Option("step of the weights of runs, which sum to 1")] = 0.1,
+    search: Annotated[SearchName, Option("try every combination, or change one parameter at a time: grid, coordinate")] = "grid",
+    folds: Annotated[int, Option("folds of the queries", least=2)] = 5,
+    repeats: Annotated[int, Option("number of random splits", least=1)] = 10,
     seed: Annotated[int, SEED] = 0,
     dataset: DatasetOption = None,
-    run_options: RunOptions | None = None,
+    run_options: Annotated[RunOptions | None, Option("how the system is run", unset="RunOptions()")] = None,
     **options: Unpack[EvaluateArguments],
 ) -> Tuning:
     """Parameters by nested cross-validation over queries: those that training queries choose, measured on held-out queries.

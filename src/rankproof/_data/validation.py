@@ -230,11 +230,11 @@ def check_arguments(function: Any, values: Mapping[str, Any]) -> None:
             checked_setting(known[name], value)
 
 
-def describe(function: Any) -> None:
-    """Adds what each parameter does to the docstring of a public function, before its example, for `help()`."""
+def describe(function: Any) -> str:
+    """The docstring of a public function with what each parameter does, before its example."""
     text, mark, example = (function.__doc__ or "").partition("\n\n    >>> ")
     lines = "\n".join(f"      {line}" for line in parameter_lines(function))
-    function.__doc__ = f"{text.rstrip()}\n\n    Parameters:\n{lines}\n{mark}{example}"
+    return f"{text.rstrip()}\n\n    Parameters:\n{lines}\n{mark}{example}"
 
 
 def parameter_lines(function: Any) -> Iterator[str]:

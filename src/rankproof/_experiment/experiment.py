@@ -293,7 +293,13 @@ def checked_qrels(given: Any) -> tuple[Qrels | str, ...] | None:
     return found or None
 
 
-def default_systems(*, wordllama: bool | None = None, minilm: bool | None = None) -> dict[str, Stage]:
+def default_systems(
+    *,
+    wordllama: Annotated[
+        bool | None, Option("whether the small static encoder is used", unset="if its weights are in the cache")
+    ] = None,
+    minilm: Annotated[bool | None, Option("whether the encoder MiniLM is used", unset="if its weights are in the cache")] = None,
+) -> dict[str, Stage]:
     """The default systems whose models are in the cache; `wordllama` and `minilm` (True or False) override this for one model."""
     bm25 = BM25()
     systems: dict[str, Stage] = {"bm25-title": BM25(fields=("title",)), "bm25": bm25}

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from rankproof._data.corpus import Corpus, Document, TextRecord
 from rankproof._data.dataset import Dataset, Queries, Query
@@ -26,6 +26,7 @@ from rankproof._io.file_errors import file_error
 from rankproof._io.files import check_folder_file, write_blocks
 from rankproof._io.open import StrPath, open_source, path_text
 from rankproof._io.temporary import temporary_folder
+from rankproof._registry import Option
 from rankproof._sample import sample_files, sample_folder
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message
 
@@ -39,13 +40,13 @@ SAMPLE_RUN_PREFIX = f"{SAMPLE}:"
 
 
 def read_qrels(
-    path: StrPath,
+    path: Annotated[StrPath, Option("a file, a dataset folder, irds:NAME or sample")],
     *,
-    format: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    grade_map: GradeMap | None = None,
-    on_conflict: OnConflict = "error",
+    format: Annotated[str | None, Option("its format", unset="detected")] = None,
+    delimiter: Annotated[str | None, Option("column separator of CSV files")] = None,
+    encoding: Annotated[str, Option("encoding of the file")] = "utf-8",
+    grade_map: Annotated[GradeMap | None, Option("the grade of each named label")] = None,
+    on_conflict: Annotated[OnConflict, Option("which grade to keep if a document is judged twice")] = "error",
 ) -> Qrels:
     """The judgements in a file, in a dataset's folder, of `irds:NAME`, or of the built-in `sample`.
 
@@ -75,13 +76,13 @@ def format_is_detected() -> Iterator[None]:
 
 
 def read_run(
-    path: StrPath,
+    path: Annotated[StrPath, Option("the file, or sample:bm25, sample:static and sample:hybrid")],
     *,
-    format: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    name: str | None = None,
-    read_options: ReadOptions | None = None,
+    format: Annotated[str | None, Option("its format", unset="detected")] = None,
+    delimiter: Annotated[str | None, Option("column separator of CSV files")] = None,
+    encoding: Annotated[str, Option("encoding of the file")] = "utf-8",
+    name: Annotated[str | None, Option("name of the run", unset="that of the file")] = None,
+    read_options: Annotated[ReadOptions | None, Option("order, duplicates and depth", unset="ReadOptions()")] = None,
 ) -> Run:
     """The run in a file, named after the file, without duplicates as `read_options` says.
 

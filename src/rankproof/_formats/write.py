@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from rankproof._data.grades import GradeMap, describe_judges
 from rankproof._data.ordering import ReadOptions, rank_score_agreement
@@ -21,17 +21,26 @@ from rankproof._formats.rows import run_without_duplicates
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import write_blocks
 from rankproof._io.open import StrPath, path_text
+from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
 
 
-def write_run(run: Run, path: StrPath, format: str | None = None) -> None:
+def write_run(
+    run: Annotated[Run, Option("the run to write")],
+    path: Annotated[StrPath, Option("the file")],
+    format: Annotated[str | None, Option("its format", unset="by the suffix")] = None,
+) -> None:
     """Writes the run to a file, best first; reading it gives the same float64 scores."""
     if not isinstance(run, Run):
         raise UsageError(f"a run to write cannot be {type_phrase(run)}", fix="pass a Run, like Run.from_dict(…)")
     write_blocks(path_text(path), run_blocks(run, chosen_format(path, format)))
 
 
-def write_qrels(qrels: Qrels, path: StrPath, format: str | None = None) -> None:
+def write_qrels(
+    qrels: Annotated[Qrels, Option("the judgements to write")],
+    path: Annotated[StrPath, Option("the file")],
+    format: Annotated[str | None, Option("its format", unset="by the suffix")] = None,
+) -> None:
     """Writes the judgements to a file."""
     if not isinstance(qrels, Qrels):
         raise UsageError(f"qrels to write cannot be {type_phrase(qrels)}", fix="pass Qrels, like Qrels.from_dict(…)")
@@ -100,17 +109,17 @@ class ConvertResult(Viewed):
 
 
 def convert(
-    source: StrPath,
-    target: StrPath,
+    source: Annotated[StrPath, Option("a file, a dataset folder, irds:NAME or sample")],
+    target: Annotated[StrPath, Option("the file or folder to write")],
     *,
-    kind: ConvertKind | None = None,
-    source_format: str | None = None,
-    target_format: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    grade_map: GradeMap | None = None,
-    on_conflict: OnConflict = "error",
-    on_duplicate: OnDuplicate = "error",
+    kind: Annotated[ConvertKind | None, Option("what the source is", unset="detected")] = None,
+    source_format: Annotated[str | None, Option("format of the source", unset="detected")] = None,
+    target_format: Annotated[str | None, Option("format of the target; .gz and .zst compress", unset="by its suffix")] = None,
+    delimiter: Annotated[str | None, Option("column separator of the source")] = None,
+    encoding: Annotated[str, Option("encoding of the source")] = "utf-8",
+    grade_map: Annotated[GradeMap | None, Option("the grade of each named label")] = None,
+    on_conflict: Annotated[OnConflict, Option("which of several grades of the same pair counts")] = "error",
+    on_duplicate: Annotated[OnDuplicate, Option("which of several ranks of the same document counts")] = "error",
 ) -> ConvertResult:
     """Converts a run, judgements or a dataset to another format, and says what was written.
 

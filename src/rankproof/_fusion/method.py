@@ -13,7 +13,7 @@ from rankproof._data.text import pluralise
 from rankproof._data.view import View, Viewed, collection_view
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.kernels import column_sums
-from rankproof._registry import RecordTable
+from rankproof._registry import Option, RecordTable
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,6 +66,11 @@ class Parameter:
     values: tuple[float | str, ...] = ()
     least: float | None = None
     most: float | None = None
+
+    @property
+    def option(self) -> Option:
+        """What the parameter does, with its bounds."""
+        return Option(self.about, least=self.least, most=self.most)
 
 
 def _steps(first: float, last: float, count: int) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
-from typing import Any
+from typing import Annotated, Any
 
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Dataset
@@ -24,7 +24,7 @@ from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import STDIN, StrPath, open_source, path_text
 from rankproof._io.paths import DATASET_PATTERN_FIX, is_pattern, matching_files
-from rankproof._registry import Component, Registry
+from rankproof._registry import Component, Option, Registry
 from rankproof.errors import ExternalError, InputError, UsageError, for_message, type_phrase
 
 _PACKAGE = "rankproof._importers"
@@ -162,7 +162,11 @@ def _check_options(name: str, importer: Importer, options: ImportOptions) -> Non
 
 
 def read_dataset(
-    path: StrPath, *, split: str = DEFAULT_SPLIT, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error"
+    path: Annotated[StrPath, Option("a folder, irds:NAME, sample, or what `import_dataset` reads")],
+    *,
+    split: Annotated[str, Option("which file of judgements, if there are several")] = DEFAULT_SPLIT,
+    grade_map: Annotated[GradeMap | None, Option("the grade of each named label")] = None,
+    on_conflict: Annotated[OnConflict, Option("which grade to keep if a document is judged twice")] = "error",
 ) -> Dataset:
     """Documents, queries and judgements of a folder, of a table or other file, of `irds:NAME`, or of the built-in `sample`.
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from rankproof._data import format_versions
 from rankproof._data.qrels import Qrels
@@ -34,6 +34,7 @@ from rankproof._io.open import StrPath, decode_line, first_bytes, open_folder_so
 from rankproof._io.paths import file_names
 from rankproof._io.streams import open_error
 from rankproof._io.strict_json import JsonObject, plain_record
+from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.result_json import (
     ANSWERS_CSV_FILE,
@@ -104,7 +105,9 @@ def check_unchanged(folder: str, digests: Mapping[str, str], names: Iterable[str
             raise InputError(what, fix="restore the original file, or run the experiment again", source=path)
 
 
-def load_results(path: StrPath) -> ExperimentResult:
+def load_results(
+    path: Annotated[StrPath, Option("the results folder")],
+) -> ExperimentResult:
     """Loads a results folder; its values are computed again from its files, and a value that differs is an error."""
     from rankproof._results.label_tasks import label_files
     from rankproof._results.stored_results import DocumentReader, checked_results

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from rankproof._registry import Registry
+from rankproof._registry import Option, Registry
 from rankproof.errors import ExternalError, UsageError, closest_name, escape_invisible, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._own import GradesFunction, import_measure, is_own, own_measure, remembered_measure
@@ -141,7 +141,9 @@ def parse_number(text: str, what: str) -> float:
     return int(text) if _INTEGER.fullmatch(text) else float(text)
 
 
-def parse_measure(text: MeasureLike) -> Measure:
+def parse_measure(
+    text: Annotated[MeasureLike, Option("the name, such as nDCG@10")],
+) -> Measure:
     """The measure with this name, such as nDCG@10."""
     measures = parse_measures(text)
     if len(measures) != 1:
