@@ -46,7 +46,18 @@ def main() -> None:
     compared = rp.compare(results, measures=MEASURES[:1])
     print(" ".join(compared.decision.sentences), end="\n\n")
     means = results.result.means
-    head = ["system", *MEASURES, "pp nDCG@10 (95% CI)", "p Holm", "ms p50", "ms p95", "index s", "index MB", "calls", "tokens in"]
+    head = [
+        "system",
+        *MEASURES,
+        "pp nDCG@10 (95% CI)",
+        "p adjusted",
+        "ms p50",
+        "ms p95",
+        "index s",
+        "index MB",
+        "calls",
+        "tokens in",
+    ]
     rows = [
         [one.name, *(means[one.name][name] for name in MEASURES), *_gain(compared, one.name), *_cost(one)]
         for one in results.system_runs

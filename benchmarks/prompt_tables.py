@@ -193,7 +193,7 @@ def differences_of(question: Question, results: Sequence[CollectionResults]) -> 
 
 def question_table(question: Question, results: Sequence[CollectionResults]) -> list[str]:
     """A row for each collection, kind of prompts and budget."""
-    head = ["collection", "prompts", "budget", f"{MAIN}, pp", "95%", "p", "p Holm", "reliable"]
+    head = ["collection", "prompts", "budget", f"{MAIN}, pp", "95%", "p", "p adjusted", "reliable"]
     rows = [[*row, *_difference_cells(found)] for *row, found in differences_of(question, results)]
     return [f"**{question.title}**, {question.about}:", "", *markdown([head, *rows])]
 

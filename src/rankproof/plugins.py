@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rankproof._analysis.doctor.check import doctor_check as doctor_check
     from rankproof._data.identity import NOT_IN_IDENTITY as NOT_IN_IDENTITY
     from rankproof._data.identity import library_versions as library_versions
-    from rankproof._plots.inputs import PlotSettings as PlotSettings
-    from rankproof._render.exports import ExportFormat as ExportFormat
+    from rankproof._plots.settings import PlotSettings as PlotSettings
+    from rankproof._render.formats import ExportFormat as ExportFormat
     from rankproof.models._base import TokenEncoder as TokenEncoder
     from rankproof.stages._base import ReportsQueryTruncation as ReportsQueryTruncation
     from rankproof.stages._base import ReportsTruncation as ReportsTruncation
@@ -44,11 +44,11 @@ else:
         EngineReply="rankproof.stages._engines.base",
         EngineStage="rankproof.stages._engines.base",
         Example="rankproof._analysis.doctor.check",
-        ExportFormat="rankproof._render.exports",
+        ExportFormat="rankproof._render.formats",
         Fields="rankproof.stages._fields",
         NOT_IN_IDENTITY="rankproof._data.identity",
         PassageScorer="rankproof.stages._scorers",
-        PlotSettings="rankproof._plots.inputs",
+        PlotSettings="rankproof._plots.settings",
         ReportsQueryTruncation="rankproof.stages._base",
         ReportsTruncation="rankproof.stages._base",
         TokenEncoder="rankproof.models._base",

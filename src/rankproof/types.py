@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     from rankproof._llm.session import LLMSession as LLMSession
     from rankproof._registry import Component as Component
     from rankproof._registry import Option as Option
-    from rankproof._render.grid import RenderOptions as RenderOptions
+    from rankproof._render.formats import RenderOptions as RenderOptions
     from rankproof._results.experiment_result import DecisionSettings as DecisionSettings
     from rankproof._results.experiment_result import SystemRun as SystemRun
     from rankproof._results.experiment_result import TimeSummary as TimeSummary
@@ -214,7 +214,7 @@ else:
         ReadOptions="rankproof._data.ordering",
         Reference="rankproof._data.answers",
         References="rankproof._data.answers",
-        RenderOptions="rankproof._render.grid",
+        RenderOptions="rankproof._render.formats",
         RepeatedAnswers="rankproof._analysis.decision.repeats",
         Report="rankproof._api.values",
         RunOptions="rankproof._experiment.run",

@@ -16,7 +16,7 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._cli.registry import parser_of
 from rankproof._data.qrels import Qrels
 from rankproof._render.comparison import render_comparison
-from rankproof._render.grid import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof.errors import UsageError
 from support.compared_systems import result_of
 

@@ -13,8 +13,8 @@ import pytest
 from rankproof._analysis.inputs import input_from_results
 from rankproof._charts.figure import Format
 from rankproof._plots.charts import draw_pdf, draw_plots
-from rankproof._plots.inputs import PlotSettings
 from rankproof._plots.registry import PLOT_KINDS
+from rankproof._plots.settings import PlotSettings
 from rankproof.errors import MissingExtraError
 from support.paths import SOURCE, TESTS
 from support.plot_results import hostile_results, wide_input
@@ -26,7 +26,7 @@ import sys
 from hashlib import sha256
 from support.plot_results import wide_input
 from rankproof._plots.charts import draw_plots
-from rankproof._plots.inputs import PlotSettings
+from rankproof._plots.settings import PlotSettings
 assert "matplotlib" not in sys.modules
 import matplotlib
 raw = lambda: {name: dict.__getitem__(matplotlib.rcParams, name) for name in matplotlib.rcParams}

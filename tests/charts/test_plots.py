@@ -25,8 +25,8 @@ from rankproof._charts.figure import FONT, drawable, figure_of, figure_style
 from rankproof._charts.model import DARK_TEXT_FROM, HEAT_SCALE, Chart, Label, series
 from rankproof._charts.text import fitted, fitted_names, text_width, wrapped
 from rankproof._plots.charts import MOST, draw_plots, means_by, query_differences
-from rankproof._plots.inputs import PlotSettings, of_measure
 from rankproof._plots.registry import PLOT_KINDS
+from rankproof._plots.settings import PlotSettings, of_measure
 from rankproof._report.context import ReportContext
 from rankproof._results.experiment_result import DecisionSettings
 from rankproof.errors import UsageError

@@ -13,14 +13,13 @@ from rankproof._charts.curves import Curve, curve_chart
 from rankproof._charts.figure import drawable, figure_of, figure_style
 from rankproof._charts.latency import SystemTimes, shares_chart, spread_chart
 from rankproof._charts.layout import missing_chart
-from rankproof._charts.model import Axis, Bar, Chart, Label, Medium, Point, value_axis
+from rankproof._charts.model import Axis, Bar, Chart, Label, Medium, Point, Scale, value_axis
 from rankproof._charts.rows import ValueRow, dot_chart
-from rankproof._charts.scale import Scale
 from rankproof._charts.slopes import slope_chart
 from rankproof._charts.svg import svg_of
 from rankproof._charts.text import text_width
-from rankproof._plots.inputs import PlotSettings
 from rankproof._plots.registry import PLOT_KINDS
+from rankproof._plots.settings import PlotSettings
 from rankproof._tokenizer_lab.plots import tokenizer_charts
 from support.plot_results import HOSTILE, wide_input
 from support.tokenizer_comparisons import wide_comparison

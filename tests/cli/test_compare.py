@@ -18,7 +18,7 @@ from rankproof._cli.main import main
 from rankproof._data.table import Column, Table
 from rankproof._formats import detect
 from rankproof._formats.detect import open_file
-from rankproof._render.grid import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.table import TABLE_RENDERERS
 from rankproof._results.folder import save_results
 from rankproof.measures import parse_measures
@@ -128,7 +128,7 @@ def test_nothing_is_wider_than_the_terminal(
     assert len(set(rows)) == 3
 
 
-@pytest.mark.parametrize(("width", "left_out"), [(40, "p, p Holm, risk"), (60, "risk"), (80, "")])
+@pytest.mark.parametrize(("width", "left_out"), [(40, "vs first pp (95% CI), p, p adjusted"), (60, "p"), (80, "")])
 def test_a_narrow_table_says_which_columns_it_leaves_out(
     capsys: pytest.CaptureFixture[str], files: list[str], monkeypatch: pytest.MonkeyPatch, width: int, left_out: str
 ) -> None:

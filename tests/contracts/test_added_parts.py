@@ -351,7 +351,7 @@ def test_a_verb_that_cannot_be_loaded_hides_no_other_verb(
 OUTPUTS = """
 from dataclasses import dataclass
 
-from rankproof._plots.inputs import missing
+from rankproof._plots.settings import missing
 from rankproof.plugins import ExportFormat
 
 def empty(inputs, settings):

@@ -20,7 +20,7 @@ from rankproof._cli.main import main
 from rankproof._data.text import format_p
 from rankproof._evaluation.notes import value_notes
 from rankproof._io.escape import for_terminal
-from rankproof._render.grid import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.systems import render_run
 from rankproof._render.table import format_item
 from rankproof._results.folder import load_results, save_results

@@ -37,7 +37,7 @@ from rankproof._io.toml_file import toml_value
 from rankproof._judge.claims.registry import CLAIM_JUDGES
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof._registry import Component, Option, RecordTable, Registry, settings_of
-from rankproof._render.registry import EXPORT_FORMATS, RESULT_FORMATS
+from rankproof._render.formats import EXPORT_FORMATS, RESULT_FORMATS
 from rankproof.errors import InputError, MissingExtraError, UsageError
 from rankproof.measures._registry import ANSWER_MEASURES, MEASURES, TEXT_MEASURES
 from rankproof.models._registry import BY_SOURCE, CHATS, CROSS_ENCODERS, ENCODERS

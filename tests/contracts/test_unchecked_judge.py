@@ -13,7 +13,7 @@ import rankproof as rp
 from rankproof._analysis.compare.summary import compare_results, summary_document
 from rankproof._cli.main import main
 from rankproof._data.qrels import Judgement, Qrels
-from rankproof._render.grid import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.systems import render_run, run_csv, run_json, run_markdown
 from rankproof._report.summary import results_summary
 from rankproof._results.experiment_result import ExperimentResult

@@ -20,8 +20,7 @@ from rankproof._evaluation.answers import evaluate_answers
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, NoCalls
 from rankproof._evaluation.result import Result
 from rankproof._io.open import Progress
-from rankproof._render.grid import RenderOptions
-from rankproof._render.registry import RESULT_FORMATS
+from rankproof._render.formats import RESULT_FORMATS, RenderOptions
 from rankproof.errors import UsageError
 
 

@@ -19,7 +19,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
-from rankproof._render.grid import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.systems import systems_markdown
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results

@@ -77,7 +77,7 @@ def test_another_measure_of_repeated_rankings_is_a_mean_as_well(tmp_path: Path) 
 
 def test_the_report_shows_the_repeats() -> None:
     section = comparison_systems(rp.compare(run({"shop": changing_engine(), "bm25": BM25()}, 2), measures="Success@1"))
-    assert [table.caption for table in section.tables][1:] == ["Repeated answers by Success@1"]
+    assert [table.title for table in section.tables][1:] == ["Repeated answers by Success@1"]
 
 
 def test_a_language_model_is_asked_again_and_its_answers_are_repeats(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.escape import escape_csv, escape_json, for_latex, for_markdown
-from rankproof._render.grid import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.result import render_csv, render_json, render_latex, render_markdown, render_text
 from rankproof._render.trec import render_trec
 from rankproof.errors import MAX_SHOWN_LENGTH, escape_invisible, for_message

@@ -22,8 +22,8 @@ from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.main import main
 from rankproof._render.ci import as_steps_junit
+from rankproof._render.formats import EXPORT_FORMATS
 from rankproof._render.paper import LONG_COLUMNS, METADATA_KEY, long_rows, paper_table
-from rankproof._render.registry import EXPORT_FORMATS
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import UsageError, escape_invisible

@@ -12,7 +12,7 @@ from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._render import result as as_csv
 from rankproof._render import result as as_json
 from rankproof._render import trec
-from rankproof._render.grid import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof.measures import parse_measure
 from rankproof.measures._trec_names import trec_label
 

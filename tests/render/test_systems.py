@@ -10,7 +10,7 @@ import pytest
 
 from rankproof._analysis.compare.summary import compare_results
 from rankproof._render import systems
-from rankproof._render.grid import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._results.experiment_result import ExperimentResult
 from support.small_results import MEASURES, small_results
 
@@ -33,8 +33,23 @@ def test_a_run_shows_the_decision_then_one_table_at_80_columns() -> None:
     assert lines[3] == "late-interaction has the same rankings as bm25-title: they count as one system."
     assert lines[4].startswith("bm25-title leads with 1.000 nDCG@10 at 1.62 ms; n = 3.")
     rule = next(at for at, line in enumerate(lines) if line.startswith("──"))
-    assert lines[rule - 1].split() == ["system", "nDCG@10", "vs", "bm25", "pp", "(95%", "CI)", "p", "p", "Holm", "ms", "p50"]
-    assert [line.removeprefix("> ").split()[0] for line in lines[rule + 1 : rule + 6]] == list(NAMES)
+    assert lines[rule - 1].split() == [
+        "system",
+        "nDCG@10",
+        "vs",
+        "bm25",
+        "pp",
+        "(95%",
+        "CI)",
+        "p",
+        "adjusted",
+        "ms",
+        "p50",
+        "risk",
+    ]
+    assert {line.removeprefix("> ").split()[0] for line in lines[rule + 1 : rule + 6]} == {*NAMES}
+    values = [line.removeprefix("> ").split()[1] for line in lines[rule + 1 : rule + 6]]
+    assert values == sorted(values, reverse=True)
     assert len(lines) <= 24
 
 

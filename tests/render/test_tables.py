@@ -10,7 +10,7 @@ from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._render import result as as_latex
 from rankproof._render import result as as_markdown
 from rankproof._render import result as as_text
-from rankproof._render.grid import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof.measures import parse_measures
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
@@ -88,7 +88,7 @@ def test_many_measures_of_few_systems_are_rows() -> None:
     lines = as_text.render_text(
         many(2, "nDCG@10,nDCG(gain='exp')@10,RR@10,R@100,P@10,Success@1,3,5,10"), RenderOptions()
     ).splitlines()
-    assert lines[2].split() == ["measure", "system-0", "system-1"]
+    assert lines[2].split() == ["measure", "system-1", "system-0"], "the better one is first"
 
 
 def test_one_system_gets_a_bar_for_each_share_and_none_for_counts() -> None:

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from rankproof._analysis.pareto import dominated_by, pareto_front
 from rankproof._charts.latency import SystemTimes, shares_chart, spread_chart
-from rankproof._charts.model import Axis, Chart, Label, Medium, Panel, free_panel
-from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
-from rankproof._charts.placement import Box, place_labels
+from rankproof._charts.model import Axis, Box, Chart, Label, Medium, Panel, Scale, free_panel, time_scale, value_scale
+from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart, place_labels
 from rankproof._charts.rows import ValueRow, dot_chart
-from rankproof._charts.scale import Scale, time_scale, value_scale
 from rankproof._charts.slopes import bin_moves, move_kind, slope_chart
 from rankproof._charts.svg import svg_of
 from rankproof._charts.text import fitted, text_width

@@ -27,15 +27,13 @@ def test_the_section_has_the_decision_the_counts_and_the_bounds() -> None:
     found = section_of(claim_results(measures=["Faithfulness(judge='tiny')"]))
     assert found.sentences
     means = found.tables[0]
-    assert means.caption == "Answers by the judge tiny, not calibrated: n = 4 questions"
-    assert [row[-1].text for row in means.grid.cells] == ["1 abstained", "1 failed"]
+    assert means.title == "Answers by the judge tiny, not calibrated: n = 4 questions"
+    assert [row[-1] for row in means.rows] == ["1 abstained", "1 failed"]
     assert means.sentences == ("short: Faithfulness is between .500 and .750, with 1 failed question at 0 or at 1.",)
 
 
 def test_the_baseline_is_marked() -> None:
-    assert (
-        "the judge overlap (baseline), not calibrated" in section_of(claim_results(measures=["Faithfulness"])).tables[0].caption
-    )
+    assert "the judge overlap (baseline), not calibrated" in section_of(claim_results(measures=["Faithfulness"])).tables[0].title
 
 
 def test_a_judge_that_was_compared_with_people_says_on_how_many_labels() -> None:
@@ -47,8 +45,8 @@ def test_a_judge_that_was_compared_with_people_says_on_how_many_labels() -> None
         noise=(JudgeNoise(JUDGE, "Faithfulness(judge='tiny')", 30, 3, 0.125, 0.25),),
     )
     found = section_of(replace(results, answers=known))
-    assert "calibrated on 9 labels" in found.tables[0].caption
-    captions = [table.caption for table in found.tables]
+    assert "calibrated on 9 labels" in found.tables[0].title
+    captions = [table.title for table in found.tables]
     assert f"Agreement of {JUDGE} with people" in captions
     assert "The same judge asked 3 times about 30 queries" in captions
 

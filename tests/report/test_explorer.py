@@ -14,7 +14,7 @@ from rankproof._data.answers import Answer, Answers
 from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._io.escape import json_block
-from rankproof._report.cut_values import round_column, round_number
+from rankproof._report.claims import round_column, round_number
 from rankproof._report.explorer import DocumentList, explorer_blocks, measure_facts
 from rankproof._report.page import SCRIPTS, page_script, render_report, stylesheet
 from rankproof._results.experiment_result import ExperimentResult

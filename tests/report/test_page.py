@@ -177,7 +177,7 @@ def test_only_what_most_readers_need_is_open() -> None:
 def test_pairs_by_other_measures_are_exploratory() -> None:
     results = made_results()
     found = sections_of(results)["pairs"]
-    assert [table.caption for table in (*found.tables, *found.folded)] == [
+    assert [table.title for table in (*found.tables, *found.folded)] == [
         "nDCG@10: every pair of systems",
         "RR@10, exploratory: every pair of systems",
         "R@20, exploratory: every pair of systems",
@@ -259,7 +259,7 @@ def test_segments_by_relevant_documents_have_a_full_name() -> None:
     results = made_results()
     grades = {query: {f"d{doc}": 1 for doc in range(1 + at % 2)} for at, query in enumerate(results.queries)}
     found = sections_of(replace(results, qrels=Qrels.from_dict(grades)))["segments"]
-    captions = [sheet.caption for sheet in (*found.tables, *found.folded)]
+    captions = [sheet.title for sheet in (*found.tables, *found.folded)]
     assert sum("by number of relevant documents" in caption for caption in captions) == 3
     assert not any("by relevant" in caption for caption in captions)
 
@@ -275,11 +275,11 @@ def categorised(*measures: str) -> ExperimentResult:
 
 def test_segments_are_rated_in_words_by_a_measure_with_bands() -> None:
     found = sections_of(categorised("nDCG@10", "Success@5", "RR"))
-    (rated,) = [sheet for sheet in found["segments"].tables if "rated by the bands" in sheet.caption]
-    assert rated.caption.startswith("Success@5 of each segment by ")
-    assert rated.caption.endswith("of the profile tutorial")
-    assert [line[0].text for line in rated.grid.cells] == ["12", "12"]
-    shown = [cell.text for line in rated.grid.cells for cell in line[1:]]
+    (rated,) = [sheet for sheet in found["segments"].tables if "rated by the bands" in sheet.title]
+    assert rated.title.startswith("Success@5 of each segment by ")
+    assert rated.title.endswith("of the profile tutorial")
+    assert [row[1] for row in rated.rows] == [12, 12]
+    shown = [str(cell) for row in rated.rows for cell in row[2:]]
     assert shown
     assert all(re.match(r"[\d.]+ (good|weak|failing|too few queries)", text) for text in shown), shown
     assert rated.sentences[0].startswith("Bands of the profile tutorial: ")
@@ -290,31 +290,31 @@ def test_a_field_may_have_the_name_of_a_column(field: str) -> None:
     results = categorised("nDCG@10", "Success@5")
     texts = [Query(query, "kettle", fields={field: "xy"[at % 2]}) for at, query in enumerate(results.queries)]
     found = sections_of(replace(results, texts=Queries(texts)))["segments"]
-    (rated,) = [sheet for sheet in found.tables if "rated by the bands" in sheet.caption]
-    assert all(cell.text.partition(" ")[2] for line in rated.grid.cells for cell in line[1:])
+    (rated,) = [sheet for sheet in found.tables if "rated by the bands" in sheet.title]
+    assert all(str(cell).partition(" ")[2] for row in rated.rows for cell in row[2:])
 
 
 def test_segments_are_not_rated_without_a_measure_with_bands() -> None:
     found = sections_of(categorised("nDCG@10"))
-    assert not [sheet for sheet in found["segments"].tables if "rated by" in sheet.caption]
-    assert not [sheet for sheet in found["measures"].folded if "band" in sheet.caption]
+    assert not [sheet for sheet in found["segments"].tables if "rated by" in sheet.title]
+    assert not [sheet for sheet in found["measures"].folded if "band" in sheet.title]
 
 
 def test_counted_complexity_is_named_so_and_noted() -> None:
     results = made_results()
     texts = {query: f"kettle{' with a lid' * (at % 4)}" for at, query in enumerate(results.queries)}
     found = sections_of(replace(results, texts=Queries([Query(query, text) for query, text in texts.items()])))["segments"]
-    (table,) = [sheet for sheet in found.tables if " by complexity (counted)," in sheet.caption]
+    (table,) = [sheet for sheet in found.tables if " by complexity (counted)," in sheet.title]
     assert any("a heuristic for English" in note for note in table.notes)
 
 
 def test_the_report_says_what_the_bands_of_its_measures_mean() -> None:
     found = sections_of(small_results(measures=["nDCG@10", "Success@5", "RR@10"]))["measures"].folded
-    captions = [sheet.caption for sheet in found]
+    captions = [sheet.title for sheet in found]
     for profile in ("tutorial", "rag"):
         assert sum(caption.startswith(f"Quality bands of the profile {profile}") for caption in captions) == 1
         assert f"What the bands of the profile {profile} mean" in captions
-    assert not any("Success@1" in "".join(sheet.grid.columns) for sheet in found)
+    assert not any("Success@1" in "".join(column.name for column in sheet.columns) for sheet in found)
 
 
 def test_delays_that_people_notice_are_named() -> None:

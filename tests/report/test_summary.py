@@ -17,10 +17,11 @@ from markdown_it import MarkdownIt
 import rankproof
 from rankproof._analysis.changes.changes import compare_before_after
 from rankproof._charts.figure import figure_of, figure_style
+from rankproof._data.table import Column, FilledColumn, Table, table_of_columns
 from rankproof._evaluation.result import Result
 from rankproof._io.escape import for_github, for_github_html
 from rankproof._render.ci import MAX_COMMENT, folded_part, limited_comment
-from rankproof._render.grid import Cell, Grid, GridColumn
+from rankproof._render.table import shown_rows
 from rankproof._report.summary import ReportSummary, changes_summary, results_summary
 from rankproof._report.summary_chart import DPI, WIDTH, summary_chart, summary_png
 from rankproof._report.summary_files import limited_table, summary_markdown
@@ -84,8 +85,9 @@ def faults_of(text: str) -> list[str]:
 
 
 def hostile_summary(texts: tuple[str, ...] = HOSTILE) -> ReportSummary:
-    columns = tuple(GridColumn(text, tuple(Cell(each) for each in texts), at) for at, text in enumerate(texts[:4]))
-    return ReportSummary(texts[0], texts[:3], texts, texts, columns, frozenset((1,)), legend=texts[-1])
+    columns = [FilledColumn(Column(text, "number", drop_order=at), texts) for at, text in enumerate(("system", *texts[:4]))]
+    table = replace(table_of_columns("systems", "", columns), highlighted=frozenset((1,)))
+    return ReportSummary(texts[0], texts[:3], texts, table, legend=texts[-1])
 
 
 def box_of(image: Any) -> tuple[int, int, int, int]:
@@ -114,7 +116,7 @@ SUMMARIES: dict[str, Callable[[], ReportSummary]] = {
     "harmful": lambda: results_summary(harmful_results()),
     "harmful changes": lambda: changes_summary(compare_before_after(harmful_results(), harmful_results())),
     "hostile": hostile_summary,
-    "nothing": lambda: ReportSummary("", (), (), (), ()),
+    "nothing": lambda: ReportSummary("", (), (), Table("systems", "", (Column("system"),), ())),
 }
 
 
@@ -170,27 +172,27 @@ def test_the_picture_and_the_comment_have_the_decision_and_the_values_of_compare
     results = FOLDERS["four systems"]()
     comparison, summary = rankproof.compare(results), results_summary(results)
     assert summary.sentences == comparison.decision.sentences
-    grid = summary.grid()
-    assert grid.rows == comparison.systems
-    assert [row[0].text for row in grid.cells] == [f"{comparison.values[name]['nDCG@10']:.4f}" for name in comparison.systems]
-    assert grid.columns[:3] == ("nDCG@10", "95% CI", "vs bm25 pp (95% CI)")
+    rows = [[cell.text for cell in row] for row in shown_rows(summary.table)]
+    assert sorted(row[0] for row in rows) == sorted(comparison.systems)
+    assert [row[1] for row in rows] == [f"{comparison.values[row[0]]['nDCG@10']:.4f}" for row in rows]
+    assert [column.name for column in summary.table.columns][1:4] == ["nDCG@10", "95% CI", "vs bm25 pp (95% CI)"]
     text = shown_text(summary_markdown(summary))
     with figure_style():
         drawn = " ".join(one.get_text() for one in figure_of(summary_chart(summary)).texts)
     for sentence in comparison.decision.sentences:
         assert sentence in text
         assert sentence in drawn
-    for row in grid.cells:
-        assert row[0].text in text
-        assert row[0].text in drawn
-        assert row[2].text in drawn
+    for row in rows:
+        assert row[1] in text
+        assert row[1] in drawn
+        assert row[3] in drawn
 
 
 @pytest.mark.slow
 def test_the_chosen_system_is_in_the_picture_of_many_systems() -> None:
     skills = {f"system {at}": 0.1 for at in range(40)} | {"the best": 3.0}
     summary = results_summary(made_folder(skills, n=40))
-    assert summary.highlighted == {40}
+    assert [summary.table.rows[at][0] for at in summary.table.highlighted] == ["the best"]
     with figure_style():
         texts = [text.get_text() for text in figure_of(summary_chart(summary)).texts]
     assert "the best" in texts
@@ -206,10 +208,10 @@ def test_the_picture_of_changes_has_the_differences_of_compare() -> None:
         one for one in comparison.pairs if {one.system, one.other} == {"before/hybrid", "after/hybrid"} and not one.exploratory
     ]
     assert tested.ci is not None
-    at = summary.rows.index("hybrid")
-    shown = f"+{100 * tested.difference:.1f} ({100 * tested.ci[0]:.1f}, {100 * tested.ci[1]:.1f})"
-    assert summary.grid().cells[at][2].text == shown
-    assert summary.highlighted == {at}
+    at = [row[0] for row in summary.table.rows].index("hybrid")
+    shown = f"+{100 * tested.difference:.1f} [{100 * tested.ci[0]:.1f}, {100 * tested.ci[1]:.1f}]"
+    assert summary.table.rows[at][3] == shown
+    assert summary.table.highlighted == {at}
 
 
 def test_a_system_of_the_later_results_alone_is_highlighted_if_it_is_chosen() -> None:
@@ -218,13 +220,13 @@ def test_a_system_of_the_later_results_alone_is_highlighted_if_it_is_chosen() ->
     assert changes.main is not None
     assert changes.main.decision.systems == ("the best",)
     summary = changes_summary(changes)
-    assert [summary.rows[at] for at in summary.highlighted] == ["the best"]
+    assert [summary.table.rows[at][0] for at in summary.table.highlighted] == ["the best"]
 
 
 def test_the_picture_leaves_out_the_interval_of_the_mean_before_the_risk() -> None:
     names = ("the first search system", "the other search system")
     summary = results_summary(made_folder(dict(zip(names, (0.1, 3.0), strict=True)), n=40))
-    assert {"95% CI", "risk"} <= {column.title for column in summary.columns}
+    assert {"95% CI", "risk"} <= {column.name for column in summary.table.columns}
     with figure_style():
         texts = [text.get_text() for text in figure_of(summary_chart(summary)).texts]
     assert "risk" in texts
@@ -248,7 +250,7 @@ def test_the_comment_makes_no_element_link_or_image_of_a_text(summary: ReportSum
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_hostile_text_stays_text_in_a_paragraph_a_list_and_a_table(text: str) -> None:
     escaped = for_github(text)
-    table = limited_table(Grid(text, (text,), (text,), ((Cell(text),),)))
+    table = limited_table(Table("systems", text, (Column(text), Column(text, "value")), ((text, text),)))
     for markdown in (escaped, f"- {escaped}", f"### {escaped}", table):
         assert faults_of(markdown) == []
     (html,) = folded_part(text, "x")
@@ -322,4 +324,4 @@ def test_report_returns_the_same_picture_and_comment_as_the_command(tmp_path: Pa
 def test_results_without_a_query_or_answers_have_a_summary() -> None:
     empty: ExperimentResult = replace(without_judgements(made_folder({"bm25": 1.0})), answers=None)
     assert isinstance(empty.result, Result)
-    assert results_summary(empty).rows == ("bm25",)
+    assert [row[0] for row in results_summary(empty).table.rows] == ["bm25"]

@@ -16,7 +16,8 @@ from rankproof._data.qrels import Qrels
 from rankproof._experiment import answers as answering
 from rankproof._experiment.answers import Encoders, evaluate_answering_systems
 from rankproof._render.paper import long_rows
-from rankproof._render.systems_grid import answers_grid
+from rankproof._render.systems_table import answers_table
+from rankproof._render.table import shown_rows
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import InputError
 from support.answering_results import QUERIES, TYPES, answering_results
@@ -102,8 +103,8 @@ def test_a_system_whose_every_answer_failed_has_no_mean_anywhere(tmp_path: Path,
     again = load_results(tmp_path / "out")
     assert again.answers is not None
     assert again.answers.per_query("down")["EM"] == {}
-    grid = answers_grid(again.answers)
-    assert [(row[0].text, row[1].text) for row in grid.cells] == [("11", "0.0000"), ("0", "–")]
+    rows = shown_rows(answers_table(again.answers))
+    assert [(row[1].text, row[2].text) for row in rows] == [("11", "0.0000"), ("0", "–")]
     assert {row["EM"] for row in rows_in(tmp_path / "out" / "answers.csv") if row["method"] == "down"} == {""}
     assert not [row for row in long_rows(again) if row.kind == "answers" and row.system == "down"]
     assert main(["answers", str(tmp_path / "out"), "--by", "type"]) == 0

@@ -7,7 +7,7 @@ from rankproof._data.claims import Claim, ClaimVerdict
 from rankproof._data.dataset import Queries, Query
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.label_tasks import ClaimItem
-from rankproof._server.claim_queue import ClaimQueue
+from rankproof._server.label_log import ClaimQueue
 from support.claims_to_label import (
     ANSWERS,
     CONTEXTS,

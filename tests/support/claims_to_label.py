@@ -13,7 +13,7 @@ from rankproof._evaluation.answers import evaluate_answers
 from rankproof._results.answers_results import answers_results
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.label_tasks import draw_claims
-from rankproof._server.claim_queue import ClaimQueue, build_claim_queue
+from rankproof._server.label_log import ClaimQueue, build_claim_queue
 
 SYSTEMS = ("secret-one", "secret-two")
 JUDGE = "overlap:0.5:secretjudge"

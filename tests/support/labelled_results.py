@@ -17,7 +17,7 @@ from rankproof._io.files import log_path
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
 from rankproof._results.label_tasks import DRAW_KEY, LabelDraw, draw_questions
-from rankproof._server.claim_queue import build_claim_queue
+from rankproof._server.label_log import build_claim_queue
 from support.small_results import small_results
 
 LABEL = "llm:tiny:0123abcd"

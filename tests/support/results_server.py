@@ -21,11 +21,10 @@ from rankproof._results.folder import save_results
 from rankproof._server.judgement_log import JudgementLog
 from rankproof._server.judging_page import JudgingPage
 from rankproof._server.judging_queue import DocumentTexts, QueueOptions
-from rankproof._server.judging_views import JudgingViews
 from rankproof._server.labelling import LabellingPages, LabelOptions
 from rankproof._server.library import ResultsLibrary
 from rankproof._server.nuggets_page import NuggetsPage
-from rankproof._server.pages import Router
+from rankproof._server.pages import JudgingViews, Router
 from rankproof._server.server import Server
 from support.small_results import small_results
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rankproof._charts.model import Label, Lines, Panel
-from rankproof._plots.inputs import PlotSettings
+from rankproof._plots.settings import PlotSettings
 from rankproof._tokenizer_lab.plots import draw_tokenizer_charts, latency
 from support.plot_results import HOSTILE
 from support.tokenizer_comparisons import comparison_of, entry_of, wide_comparison

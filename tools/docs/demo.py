@@ -23,7 +23,7 @@ from typing import Any
 from rankproof._analysis.compare.summary import compare_results
 from rankproof._cli.main import main
 from rankproof._io.files import RESULT_FILE
-from rankproof._render.grid import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof._render.systems import render_run
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, results_file_sha256

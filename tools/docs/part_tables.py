@@ -11,7 +11,7 @@ from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._importers.table import NAMES, OPTIONS
 from rankproof._io.escape import for_markdown
 from rankproof._plots.registry import PLOT_KINDS
-from rankproof._render.registry import EXPORT_FORMATS
+from rankproof._render.formats import EXPORT_FORMATS
 from rankproof.stages._engines.request import Preset, presets
 
 

@@ -157,8 +157,7 @@ def export(
     """
     from rankproof._analysis.inputs import MAIN_MEASURES
     from rankproof._io.open import path_text
-    from rankproof._render.exports import chosen_export
-    from rankproof._render.grid import RenderOptions
+    from rankproof._render.formats import RenderOptions, chosen_export
 
     if to not in (None, "mlflow"):
         raise UsageError(f"to cannot be {for_message(str(to))}", fix='pass to="mlflow", or path= to write a file')
@@ -197,8 +196,8 @@ def _exported_results(data: Any, runs: RunLike | None, measures: MeasuresLike, o
 def _logged_to_mlflow(
     results: ExperimentResult, tracking_uri: str | None, experiment: str | None, notes: Sequence[str]
 ) -> Export:
+    from rankproof._render.formats import DEFAULT_MLFLOW_URI
     from rankproof._render.mlflow import log_to_mlflow
-    from rankproof._render.registry import DEFAULT_MLFLOW_URI
 
     done = log_to_mlflow(results, uri=tracking_uri or DEFAULT_MLFLOW_URI, experiment=experiment or results.name)
     known = [f"already logged, left unchanged: {', '.join(done.already_logged)}"] if done.already_logged else []
@@ -226,8 +225,8 @@ def plot(
 ) -> Plots:
     """Charts of the results, which show inline in a notebook."""
     from rankproof._plots.charts import draw_plots
-    from rankproof._plots.inputs import PlotSettings
     from rankproof._plots.registry import PLOT_KINDS
+    from rankproof._plots.settings import PlotSettings
 
     asked = [kind] if isinstance(kind, str) else list(kind)
     if unknown := [one for one in asked if one not in (*PLOT_KINDS, "all")]:

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from rankproof._charts.model import Anchor, Area, Axis, Bar, Chart, ErrorBar, Label, Lines, Mark, Panel, Point, Tick
-from rankproof._charts.placement import Box, Spot
+from rankproof._charts.model import Anchor, Area, Axis, Bar, Box, Chart, ErrorBar, Label, Lines, Mark, Panel, Point, Spot, Tick
 from rankproof._charts.text import text_width
 
 SLANT = 40.0

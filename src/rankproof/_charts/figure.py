@@ -21,11 +21,12 @@ from rankproof._charts.model import (
     SKY,
     VERMILLION,
     WHITE,
+    Box,
     Chart,
     Label,
+    Spot,
     series,
 )
-from rankproof._charts.placement import Box, Spot
 from rankproof._extras import extra
 from rankproof.errors import escape_invisible
 

@@ -12,18 +12,18 @@ from rankproof._charts.model import (
     DARK_TEXT_FROM,
     Axis,
     Bar,
+    Box,
     Chart,
     Label,
     Lines,
     Mark,
     Medium,
     Panel,
+    Scale,
     Tick,
     row_axis,
     value_axis,
 )
-from rankproof._charts.placement import Box
-from rankproof._charts.scale import Scale
 from rankproof._charts.text import text_width
 
 Place = TypeVar("Place")

@@ -6,9 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rankproof._charts.layout import EDGE, LegendKey, composed, head_of
-from rankproof._charts.model import Axis, Bar, Chart, Label, Lines, Mark, Medium, Panel, Point, row_axis, value_axis
-from rankproof._charts.placement import Box
-from rankproof._charts.scale import Scale, bar_scale, time_scale
+from rankproof._charts.model import (
+    Axis,
+    Bar,
+    Box,
+    Chart,
+    Label,
+    Lines,
+    Mark,
+    Medium,
+    Panel,
+    Point,
+    Scale,
+    bar_scale,
+    row_axis,
+    time_scale,
+    value_axis,
+)
 from rankproof._charts.text import text_width
 from rankproof._data.text import shown_time
 

@@ -8,12 +8,29 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rankproof._charts.layout import EDGE, LegendKey, composed, head_of, key_list, key_list_size
-from rankproof._charts.model import Chart, ErrorBar, Label, Lines, Mark, Medium, Panel, Point, value_axis
-from rankproof._charts.placement import Box, Spot, place_labels
+from rankproof._charts.model import (
+    ANY,
+    Box,
+    Chart,
+    ErrorBar,
+    Label,
+    Lines,
+    Mark,
+    Medium,
+    Panel,
+    Point,
+    Spot,
+    time_scale,
+    value_axis,
+    value_scale,
+)
 from rankproof._charts.rows import Span
-from rankproof._charts.scale import ANY, time_scale, value_scale
 from rankproof._charts.text import text_width
 
+_SIDES = ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (1, 1), (-1, -1), (-1, 1))
+_RINGS = (1.0, 2.2, 3.6)
+_AWAY, _MARK, _OUTSIDE = 0.7, 0.5, 20.0
+"""Distance of a label and radius of a mark, in text heights; the cost factor of leaving the chart."""
 _NAMED = 10
 """More systems than this are numbered, with their names in a legend."""
 
@@ -138,3 +155,27 @@ def _taken(panel: Panel) -> list[Box]:
 def _thick(start: Spot, end: Spot) -> Box:
     (left, right), (top, bottom) = (sorted(pair) for pair in zip(start, end, strict=True))
     return Box(left - 2, top - 2, right + 2, bottom + 2)
+
+
+def place_labels(spots: Sequence[Spot], widths: Sequence[float], size: float, lines: Sequence[Box], within: Box) -> list[Box]:
+    """A box for each label, placed greedily where it overlaps least."""
+    mark = _MARK * size
+    taken = [*lines, *(Box(x - mark, y - mark, x + mark, y + mark) for x, y in spots)]
+    boxes = []
+    for spot, width in zip(spots, widths, strict=True):
+        choices = [(_beside(spot, width, size, side, ring), ring) for ring in _RINGS for side in _SIDES]
+        best, _ = min(choices, key=lambda choice: _cost(choice[0], taken, within) + 0.1 * size * choice[1])
+        taken.append(best)
+        boxes.append(best)
+    return boxes
+
+
+def _beside(spot: Spot, width: float, height: float, side: tuple[int, int], ring: float) -> Box:
+    x, y = (spot[at] + side[at] * _AWAY * ring * height for at in (0, 1))
+    left, top = x - width * (1 - side[0]) / 2, y - height * (1 - side[1]) / 2
+    return Box(left, top, left + width, top + height)
+
+
+def _cost(box: Box, taken: Sequence[Box], within: Box) -> float:
+    """The overlap, plus a penalty for leaving the chart."""
+    return sum(box.shared(other) for other in taken) + _OUTSIDE * box.outside(within)

@@ -6,9 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rankproof._charts.layout import EDGE, composed, head_of
-from rankproof._charts.model import Axis, Bar, Chart, ErrorBar, Label, Mark, Medium, Panel, Point, row_axis, value_axis
-from rankproof._charts.placement import Box
-from rankproof._charts.scale import ANY, Scale, bar_scale, value_scale
+from rankproof._charts.model import (
+    ANY,
+    Axis,
+    Bar,
+    Box,
+    Chart,
+    ErrorBar,
+    Label,
+    Mark,
+    Medium,
+    Panel,
+    Point,
+    Scale,
+    bar_scale,
+    row_axis,
+    value_axis,
+    value_scale,
+)
 from rankproof._charts.text import fitted, text_width, wrapped
 
 Span = tuple[float, float]

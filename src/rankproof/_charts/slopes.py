@@ -9,9 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from rankproof._charts.layout import composed, head_of
-from rankproof._charts.model import Axis, Chart, Lines, Mark, Medium, Panel, Tick
-from rankproof._charts.placement import Box, Spot
-from rankproof._charts.scale import Scale
+from rankproof._charts.model import Axis, Box, Chart, Lines, Mark, Medium, Panel, Scale, Spot, Tick
 
 MoveKind = Literal["kept", "demoted", "promoted", "lost", "found"]
 MOVE_KINDS: tuple[MoveKind, ...] = ("kept", "demoted", "promoted", "lost", "found")

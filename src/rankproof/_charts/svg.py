@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from rankproof._charts.draw import SLANT, draw
-from rankproof._charts.model import Chart, Label
-from rankproof._charts.placement import Box, Spot
+from rankproof._charts.model import Box, Chart, Label, Spot
 from rankproof.errors import escape_invisible
 
 _STAGE = "stage "

@@ -18,7 +18,7 @@ from rankproof._cli.flags import (
 )
 from rankproof._data.validation import BY
 from rankproof._evaluation.options import EvaluateArguments, ReadArguments
-from rankproof._render.registry import RESULT_FORMATS
+from rankproof._render.formats import RESULT_FORMATS
 from rankproof.errors import InputError, UsageError, for_message
 
 if TYPE_CHECKING:

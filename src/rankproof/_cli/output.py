@@ -75,7 +75,7 @@ MACHINE_JUDGEMENTS = "machine-judgements"
 
 def show_result(result: Result, args: argparse.Namespace, terminal: Terminal) -> None:
     """Writes the result to standard output or a file, then shows its notes."""
-    from rankproof._render.registry import RESULT_FORMATS
+    from rankproof._render.formats import RESULT_FORMATS
 
     to_file, summary = args.output not in STDOUT, not args.no_summary
     options = terminal.render_options(per_query=args.per_query, to_file=to_file, rel=args.rel, summary=summary)

@@ -90,7 +90,7 @@ class ViewedTables(Viewed):
         return self._rendered("as_json")
 
     def _rendered(self, name: str) -> str:
-        return str(getattr(_renderer("table"), name)(self._tables(), _renderer("grid").RenderOptions()))
+        return str(getattr(_renderer("table"), name)(self._tables(), _renderer("formats").RenderOptions()))
 
 
 def collection_view(title: str, columns: Mapping[str, ColumnKind], rows: Iterable[tuple[CellValue, ...]], count: int) -> View:

@@ -78,8 +78,8 @@ class Builder:
             fix = f'write a table [systems.{for_message(str(path[-1]))}] with stage = "bm25"'
             raise self._toml_file.error(path, f"{for_message(str(path[-1]))} is not a table of a system", fix)
         part = self._class((*path, "stage"), table.get("stage"), STAGES)
-        given = {key: value for key, value in table.items() if key not in EVERY}
-        stage: Stage = self._value(part, path, given)
+        settings = {key: value for key, value in table.items() if key not in EVERY}
+        stage: Stage = self._value(part, path, settings)
         return stage
 
     def _class(self, path: KeyPath, name: Any, registry: Registry[Any]) -> Any:
@@ -92,19 +92,19 @@ class Builder:
             raise self._toml_file.unknown(path, f"no {registry.kind} is called", name, registry.names())
         return registry.load(name)
 
-    def _value(self, part: Any, path: KeyPath, given: Mapping[str, Any]) -> Any:
+    def _value(self, part: Any, path: KeyPath, table: Mapping[str, Any]) -> Any:
         """The part with its settings; those of a scorer are in the table of its stage."""
         keys = keys_of(part)
-        scorers = {key: self._class((*path, key), given.get(key), SCORERS) for key, one in keys.items() if is_scorer(one)}
+        scorers = {key: self._class((*path, key), table.get(key), SCORERS) for key, setting in keys.items() if is_scorer(setting)}
         scorer_keys = {key: keys_of(scorer) for key, scorer in scorers.items()}
-        self._refuse_unknown([*keys, *(key for scorer_key in scorer_keys.values() for key in scorer_key)], path, given)
-        found = {keys[key].field: self._part(keys[key], (*path, key), given[key]) for key in given if key in keys}
+        self._refuse_unknown([*keys, *(key for scorer_key in scorer_keys.values() for key in scorer_key)], path, table)
+        arguments = {keys[key].field: self._part(keys[key], (*path, key), table[key]) for key in table if key in keys}
         for key, scorer in scorers.items():
-            own = {one: value for one, value in given.items() if one in scorer_keys[key]}
-            found[keys[key].field] = self._value(scorer, path, own)
-        self._refuse_missing(keys, path, given)
-        built = self.checked(path, lambda: part(**found), keys)
-        self._refuse_unused(keys, path, found, built)
+            own = {name: value for name, value in table.items() if name in scorer_keys[key]}
+            arguments[keys[key].field] = self._value(scorer, path, own)
+        self._refuse_missing(keys, path, table)
+        built = self.checked(path, lambda: part(**arguments), keys)
+        self._refuse_unused(keys, path, arguments, built)
         return built
 
     def _part(self, setting: Setting, path: KeyPath, value: Any) -> Any:
@@ -132,15 +132,15 @@ class Builder:
 
     def _file(self, path: KeyPath, name: str) -> str:
         """The absolute path of a file of a stage."""
-        found = absolute_path(name, self._toml_file.folder)
-        if not name or "\0" in name or not os.path.isfile(found):
+        full_path = absolute_path(name, self._toml_file.folder)
+        if not name or "\0" in name or not os.path.isfile(full_path):
             what = f"file not found: {for_message(name)}" if name else f"{path[-1]} is empty"
-            near = near_path(found) if name and "\0" not in name else None
+            near = near_path(full_path) if name and "\0" not in name else None
             fix = "specify a path relative to this file"
             if near is not None:
                 fix = f"is it {for_message(os.path.relpath(near, self._toml_file.folder))}?"
             raise self._toml_file.error(path, what, fix)
-        return found
+        return full_path
 
     def checked(self, path: KeyPath, make: Callable[[], Any], keys: Mapping[str, Setting] | None = None) -> Any:
         """The value that `make` gives; its error gets the line of the key that it names, else of the path."""
@@ -161,22 +161,22 @@ class Builder:
         shown = [name for name in keys if isinstance(table.get(name), str) and table[name] and for_message(table[name]) in what]
         return shown[:1], what
 
-    def _refuse_unused(self, keys: Mapping[str, Setting], path: KeyPath, found: Mapping[str, Any], built: Any) -> None:
+    def _refuse_unused(self, keys: Mapping[str, Setting], path: KeyPath, arguments: Mapping[str, Any], built: Any) -> None:
         """Refuses a plain value that the part has replaced because its other settings leave it without effect."""
         for key, setting in keys.items():
-            value = found.get(setting.field, setting.default)
+            value = arguments.get(setting.field, setting.default)
             if isinstance(value, str | int | float) and value not in (setting.default, getattr(built, setting.field, value)):
                 what = f"{key} = {toml_value(value)} has no effect with the other settings of this table"
                 raise self._toml_file.error((*path, key), what, "leave it out")
 
-    def _refuse_unknown(self, keys: Sequence[str], path: KeyPath, given: Mapping[str, Any]) -> None:
-        for key in given:
+    def _refuse_unknown(self, keys: Sequence[str], path: KeyPath, table: Mapping[str, Any]) -> None:
+        for key in table:
             if key not in keys:
                 raise self._toml_file.unknown((*path, key), "unknown key", key, dict.fromkeys([*EVERY, *keys]))
 
-    def _refuse_missing(self, keys: Mapping[str, Setting], path: KeyPath, given: Mapping[str, Any]) -> None:
+    def _refuse_missing(self, keys: Mapping[str, Setting], path: KeyPath, table: Mapping[str, Any]) -> None:
         for key, setting in keys.items():
-            if setting.required and key not in given:
+            if setting.required and key not in table:
                 raise self._toml_file.error(path, f"{key} is missing", f"give {setting.option.description or 'it'}")
 
 
@@ -233,15 +233,15 @@ def _build_systems(toml_file: TomlFile, builder: Builder) -> Mapping[str, Stage]
             raise toml_file.error((SYSTEMS_KEY, name, "hidden"), "hidden is not true or false", "write true or false")
         if not name:
             raise toml_file.error((SYSTEMS_KEY, name), "a system has no name", "name it, as in [systems.bm25]")
-    found = {name: stage for name, stage in stages.items() if not tables[name].get("hidden")}
-    if not found:
+    shown = {name: stage for name, stage in stages.items() if not tables[name].get("hidden")}
+    if not shown:
         raise toml_file.error((SYSTEMS_KEY,), "every system is hidden", "remove `hidden` from at least one system")
-    return found
+    return shown
 
 
 def _system_costs(toml_file: TomlFile) -> dict[str, float]:
     """The cost of each shown system that has one."""
-    found = {}
+    costs = {}
     for name, table in toml_file.values[SYSTEMS_KEY].items():
         if (cost := table.get("cost")) is None:
             continue
@@ -250,8 +250,8 @@ def _system_costs(toml_file: TomlFile) -> dict[str, float]:
                 (SYSTEMS_KEY, name, "cost"), "cost is not a number of at least 0", "write a number, such as 1.4"
             )
         if not table.get("hidden"):
-            found[name] = float(cost)
-    return found
+            costs[name] = float(cost)
+    return costs
 
 
 def _dataset_path(toml_file: TomlFile, name: str) -> str:
@@ -268,10 +268,10 @@ def _dataset_path(toml_file: TomlFile, name: str) -> str:
     return path
 
 
-def _qrels_paths(toml_file: TomlFile, given: str | list[str]) -> list[str]:
+def _qrels_paths(toml_file: TomlFile, names: str | list[str]) -> list[str]:
     """The absolute paths of the files of judgements."""
     paths = []
-    for name in [given] if isinstance(given, str) else given:
+    for name in [names] if isinstance(names, str) else names:
         if name.startswith(PYTHON_PREFIX):
             raise toml_file.error(
                 ("qrels",), "these judgements were made in Python and have no path", "specify a file of judgements"
@@ -286,7 +286,7 @@ def _qrels_paths(toml_file: TomlFile, given: str | list[str]) -> list[str]:
 
 
 def _parse_measures(builder: Builder, names: Any) -> list[Measure]:
-    found: list[Measure] = []
+    measures: list[Measure] = []
     for at, name in enumerate(names):
-        found += builder.checked(("measures", at), lambda name=name: parse_measures(name))  # type: ignore[misc]
-    return builder.checked(("measures",), lambda: parse_measures(found))  # type: ignore[no-any-return]
+        measures += builder.checked(("measures", at), lambda name=name: parse_measures(name))  # type: ignore[misc]
+    return builder.checked(("measures",), lambda: parse_measures(measures))  # type: ignore[no-any-return]

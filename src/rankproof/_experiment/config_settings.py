@@ -111,14 +111,14 @@ _SAFE_PAIRS = re.compile(r"(?:(?:host|port|dbname|user)=[\w./-]+(?: +|$))+", re.
 
 def part_by_name(kind: PartKind, value: str | Mapping[str, Any], folder: str) -> Any:
     """The model or store of a name or table; relative paths start at the folder."""
-    given = {"name": value} if isinstance(value, str) else dict(value)
-    name = given.pop("name")
+    table = {"name": value} if isinstance(value, str) else dict(value)
+    name = table.pop("name")
     if kind == "store":
         part = STORES.load(name) if name in STORES else None
-        return store_by_name(name, **_located(part, given, folder))
+        return store_by_name(name, **_located(part, table, folder))
     name = name if kind == "chat" else _resolve_model_name(kind, name, folder)
-    found = models.find(kind, name)
-    settings = _located(found[0] if found else None, given, folder)
+    registered = models.find(kind, name)
+    settings = _located(registered[0] if registered else None, table, folder)
     named = {"encoder": models.encoder_by_name, "cross-encoder": models.cross_encoder_by_name, "chat": models.chat_model_by_name}
     return named[kind](name, **settings)
 
@@ -131,25 +131,25 @@ def part_table(kind: PartKind, value: Any) -> tuple[dict[str, Any], tuple[str, .
     table: dict[str, Any] = {"name": name}
     remarks: list[str] = []
     for setting in settings_of(type(value)):
-        given = getattr(value, setting.field)
+        setting_value = getattr(value, setting.field)
         if setting.field == source:
-            table["name"] += _absolute_source(given)
-        elif setting.option.role == "secret" and _may_hold_password(given):
+            table["name"] += _absolute_source(setting_value)
+        elif setting.option.role == "secret" and _may_hold_password(setting_value):
             key = setting.key
             remarks.append(f"{key} may hold a password and is left out; specify the variable that holds it in {key}_env")
-        elif given is not None and not (given == "" and setting.default == ""):
-            table[setting.key] = _absolute_source(given) if setting.option.role == "source" else given
+        elif setting_value is not None and not (setting_value == "" and setting.default == ""):
+            table[setting.key] = _absolute_source(setting_value) if setting.option.role == "source" else setting_value
     return table, tuple(remarks)
 
 
-def _located(part: Any, given: Mapping[str, Any], folder: str) -> dict[str, Any]:
+def _located(part: Any, table: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """The settings with paths and sources relative to the folder of the experiment file made absolute."""
     roles = {setting.key: setting.option.role for setting in settings_of(part)} if isinstance(part, type) else {}
-    found = dict(given)
-    for key, value in given.items():
+    settings = dict(table)
+    for key, value in table.items():
         if isinstance(value, str) and value and roles.get(key) in ("path", "source"):
-            found[key] = absolute_path(value, folder) if roles[key] == "path" else _resolve_weights(value, folder)
-    return found
+            settings[key] = absolute_path(value, folder) if roles[key] == "path" else _resolve_weights(value, folder)
+    return settings
 
 
 def absolute_path(path: str, folder: str) -> str:

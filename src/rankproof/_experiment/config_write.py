@@ -97,7 +97,7 @@ def _system_table(stage: Stage, names: Mapping[Stage, str], *, hidden: bool) -> 
 
 def _component_values(part: Any, names: Mapping[Stage, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The keys of a stage or scorer; those of a scorer follow the key with its name."""
-    found: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     remarks: tuple[str, ...] = ()
     for setting in settings_of(type(part)):
         value = getattr(part, setting.field)
@@ -108,9 +108,9 @@ def _component_values(part: Any, names: Mapping[Stage, str]) -> tuple[dict[str, 
         else:
             plain, more = _toml_plain(setting, value, names)
             values = {setting.key: plain}
-        found |= values
+        table |= values
         remarks += more
-    return found, remarks
+    return table, remarks
 
 
 def _scorer(key: str, scorer: Any, names: Mapping[Stage, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -125,7 +125,7 @@ def _toml_plain(setting: Setting, value: Any, names: Mapping[Stage, str]) -> tup
     if is_system(setting):
         return names[value], ()
     if is_systems(setting):
-        return [names[one] for one in value], ()
+        return [names[system] for system in value], ()
     if kind := part_kind(setting):
         return part_table(kind, value)
     if setting.option.role == "function" and not isinstance(value, str):
@@ -148,10 +148,12 @@ def _dataset_name(dataset: Dataset | StrPath) -> str:
 
 def _qrels_names(experiment: Experiment) -> list[str] | None:
     """The absolute paths of the files of judgements, None without any."""
-    given = checked_qrels(experiment.qrels)
-    if given is None:
+    judgements = checked_qrels(experiment.qrels)
+    if judgements is None:
         return None
-    return [f"{PYTHON_PREFIX}{one.source}" if isinstance(one, Qrels) else absolute_path(one, "") for one in given]
+    return [
+        f"{PYTHON_PREFIX}{source.source}" if isinstance(source, Qrels) else absolute_path(source, "") for source in judgements
+    ]
 
 
 def experiment_toml(experiment: Experiment) -> str:

@@ -10,23 +10,23 @@ from rankproof._registry import Component, Registry
 if TYPE_CHECKING:
     from rankproof._analysis.inputs import AnalysisInput
     from rankproof._charts.model import Chart
-    from rankproof._plots.inputs import PlotSettings
+    from rankproof._plots.settings import PlotSettings
 
 DrawCharts = Callable[["AnalysisInput", "PlotSettings"], "list[Chart]"]
 
-_CURVES, _QUALITY = "rankproof._plots.charts", "rankproof._plots.quality"
+_CHARTS = "rankproof._plots.charts"
 PLOT_KINDS: Registry[DrawCharts] = Registry(
     "chart",
     "rankproof.plots",
     (
-        Component("bars", f"{_QUALITY}:bars", "one panel per measure, one bar per system, 95% confidence intervals"),
+        Component("bars", f"{_CHARTS}:bars", "one panel per measure, one bar per system, 95% confidence intervals"),
         Component(
-            "pareto", f"{_QUALITY}:pareto", "quality against p50 latency, with a line through the systems of the Pareto front"
+            "pareto", f"{_CHARTS}:pareto", "quality against p50 latency, with a line through the systems of the Pareto front"
         ),
-        Component("latency", f"{_QUALITY}:latency", "left: mean time of each stage, stacked; right: p50 and p95 of the total"),
-        Component("recall", f"{_CURVES}:recall", "R@k for k from 1 to 100"),
-        Component("differences", f"{_CURVES}:differences", "two systems, query by query, with the mean and its interval"),
-        Component("segments", f"{_CURVES}:segments", "a heat map of segments and systems; * marks fewer than 10 queries"),
-        Component("precision-recall", f"{_CURVES}:precision_recall", "interpolated precision at 11 recall levels"),
+        Component("latency", f"{_CHARTS}:latency", "left: mean time of each stage, stacked; right: p50 and p95 of the total"),
+        Component("recall", f"{_CHARTS}:recall", "R@k for k from 1 to 100"),
+        Component("differences", f"{_CHARTS}:differences", "two systems, query by query, with the mean and its interval"),
+        Component("segments", f"{_CHARTS}:segments", "a heat map of segments and systems; * marks fewer than 10 queries"),
+        Component("precision-recall", f"{_CHARTS}:precision_recall", "interpolated precision at 11 recall levels"),
     ),
 )

@@ -11,9 +11,9 @@ from rankproof._analysis.gate.result import GateResult
 from rankproof._analysis.gate.rules import GateCheck
 from rankproof._data.text import format_p
 from rankproof._io.escape import for_github, for_github_html
-from rankproof._render.comparison import comparison_grid
-from rankproof._render.grid import RenderOptions
-from rankproof._render.result import markdown_table
+from rankproof._render.comparison import comparison_table
+from rankproof._render.formats import RenderOptions
+from rankproof._render.table import markdown_table
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof.errors import escape_invisible, for_message
 
@@ -106,7 +106,7 @@ def as_comment(gate: GateResult) -> str:
         *map(for_github, gate.decision_sentences),
     ]
     if gate.comparison is not None and gate.comparison.systems:
-        parts += folded_part("The systems", markdown_table(comparison_grid(gate.comparison, _WIDE), for_github))
+        parts += folded_part("The systems", markdown_table(comparison_table(gate.comparison, _WIDE), for_github))
     if quiet:
         parts += folded_part(f"{len(quiet)} more passed", *_check_list("", quiet))
     parts += [f"> {for_github(note)}" for note in gate.notes]

@@ -15,12 +15,12 @@ from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.compare.tables import CORRECTED, SAME_AS, PairRecord
 from rankproof._analysis.decision.record import SystemRisk
 from rankproof._analysis.inputs import MAIN_MEASURES
-from rankproof._data.table import Table
+from rankproof._data.table import CellValue, Column, FilledColumn, Table, table_of_columns
 from rankproof._data.text import pluralise, shown_time
 from rankproof._io.escape import escape_json, for_terminal
-from rankproof._render.grid import MISSING, Cell, Grid, GridColumn, RenderOptions
-from rankproof._render.table import as_text, format_item, plain_tables
-from rankproof._render.terminal_tables import TablePrinter, fits_width
+from rankproof._render.formats import RenderOptions
+from rankproof._render.table import as_text, plain_tables
+from rankproof._render.terminal import TablePrinter, fits_width
 from rankproof.measures._base import Measure
 
 _REL = re.compile(r"\(rel=\d+\)")
@@ -28,6 +28,8 @@ _ELLIPSIS = "…"
 _NAME_SHARE = 3
 _MIN_NAME = 12
 MAX_NOTE_LINES = 10
+_RAW_P_DROP_ORDER = 1_000
+"""The p that is not corrected is left out first: the corrected one says more. The risk, which decides, stays longest."""
 
 
 def render_comparison(comparison: Comparison, options: RenderOptions, *, details: bool = False) -> str:
@@ -45,13 +47,14 @@ def add_comparison(comparison: Comparison, printer: TablePrinter, options: Rende
         _add_wrapped(sentence, printer, options)
     printer.line()
     if comparison.systems:
-        grid = comparison_grid(comparison, options)
-        printer.summary(grid)
-        if others := _measures_without_column(comparison, grid):
-            columns = [GridColumn(name, _value_cells(comparison, name), 0) for name in others]
-            printer.summary(_grid(comparison, grid.rows, columns))
-        shown = {*grid.columns, *comparison.measures}
-        add_left_out(printer, [column.title for column in filled_columns(comparison) if column.title not in shown], options)
+        table = comparison_table(comparison, options)
+        printer.summary(table)
+        if others := _measures_without_column(comparison, table):
+            columns = [_value_column(comparison, name, 0) for name in others]
+            printer.summary(best_first(comparison, _systems_table(comparison, options, columns)))
+        shown = {*(column.name for column in table.columns), *comparison.measures}
+        left_out = [name for filled in filled_columns(comparison) if (name := filled.column.name) not in shown]
+        add_left_out(printer, left_out, options)
         _add_wrapped(comparison_legend(comparison), printer, options)
 
 
@@ -62,12 +65,13 @@ def add_left_out(printer: TablePrinter, columns: Sequence[str], options: RenderO
         _add_wrapped(f"Left out in {options.width} columns: {names}; a wider terminal shows more.", printer, options)
 
 
-def _measures_without_column(comparison: Comparison, grid: Grid) -> list[str]:
+def _measures_without_column(comparison: Comparison, table: Table) -> list[str]:
     """The measures that did not fit in the table; none where only the main measures are compared, which nobody named."""
     named = {_REL.sub("", name) for name in (*comparison.measures, comparison.primary)}
     if named == {*MAIN_MEASURES, _REL.sub("", comparison.primary)}:
         return []
-    return [name for name in comparison.measures if name not in grid.columns]
+    shown = {column.name for column in table.columns}
+    return [name for name in comparison.measures if name not in shown]
 
 
 def _add_wrapped(text: str, printer: TablePrinter, options: RenderOptions) -> None:
@@ -99,27 +103,34 @@ def note_lines_within(notes: Sequence[str], width: int, where: str) -> list[str]
     return lines
 
 
-def comparison_grid(comparison: Comparison, options: RenderOptions) -> Grid:
+def comparison_table(comparison: Comparison, options: RenderOptions) -> Table:
     """A row for each system, with as many columns as fit; long names are shortened in the middle."""
+    table = _systems_table(comparison, options, filled_columns(comparison))
+    return best_first(comparison, table.narrowed(lambda narrower: fits_width(narrower, options)))
+
+
+def _systems_table(comparison: Comparison, options: RenderOptions, columns: Sequence[FilledColumn]) -> Table:
+    """The columns beside the names of the systems, those of the decision highlighted."""
     names = _shortened(comparison.systems, max(_MIN_NAME, options.width // _NAME_SHARE))
-    columns = filled_columns(comparison)
-    while len(columns) > 1 and not fits_width(_grid(comparison, names, columns), options):
-        columns.remove(max(columns, key=lambda column: column.drop_order))
-    return _grid(comparison, names, columns)
+    chosen = (at for at, name in enumerate(comparison.systems) if name in comparison.decision.marked)
+    table = table_of_columns("systems", "", [FilledColumn(Column("system"), names), *columns])
+    return replace(table, highlighted=frozenset(chosen))
 
 
-def filled_columns(comparison: Comparison) -> list[GridColumn]:
+def best_first(comparison: Comparison, table: Table) -> Table:
+    """The table with the chosen systems on top, then the others from the best to the worst value; it has a row per system."""
+    lower_is_better = comparison.decision.measure.higher_is_better is False
+    values = [comparison.values[name][comparison.primary] for name in comparison.systems]
+    signed = [value if lower_is_better else -value for value in values]
+    return table.with_rows(sorted(range(len(values)), key=lambda at: (at not in table.highlighted, signed[at])))
+
+
+def filled_columns(comparison: Comparison) -> list[FilledColumn]:
     """The columns of the table of systems that have a value."""
-    return [column for column in _columns(comparison) if any(cell.text != MISSING for cell in column.cells)]
+    return [filled for filled in _columns(comparison) if any(cell is not None for cell in filled.cells)]
 
 
-def _grid(comparison: Comparison, names: Sequence[str], columns: Sequence[GridColumn]) -> Grid:
-    cells = tuple(zip(*(column.cells for column in columns), strict=True))
-    chosen = frozenset(at for at, name in enumerate(comparison.systems) if name in comparison.decision.marked)
-    return Grid("system", tuple(names), tuple(column.title for column in columns), cells, highlighted=chosen)
-
-
-def _columns(comparison: Comparison) -> list[GridColumn]:
+def _columns(comparison: Comparison) -> list[FilledColumn]:
     against, decision = comparison.against_baseline(), comparison.decision
     pairs = [against.get(name) for name in comparison.systems]
     tested = [None if pair is None or decision.are_same(pair.system, pair.other) else pair for pair in pairs]
@@ -128,54 +139,56 @@ def _columns(comparison: Comparison) -> list[GridColumn]:
     versus = "" if comparison.baseline is None else _shortened([comparison.baseline], _MIN_NAME)[0]
     costs = {"ms": "ms p50", "money": "money/1,000", "given": "cost", None: "cost"}
     risks = [decision.of(name) for name in comparison.systems]
-    adjusted = f"p {name}" if (name := comparison.options.correction_name) is not None else "p"
+    is_adjusted = comparison.options.correction_name is not None
     others = [name for name in comparison.measures if name != comparison.primary]
+    corrected = FilledColumn(Column(CORRECTED, "value"), [risk.value for risk in risks])
     return [
-        GridColumn(comparison.primary, _value_cells(comparison, comparison.primary), 0),
-        *([GridColumn(CORRECTED, tuple(Cell(f"{risk.value:.4f}") for risk in risks), 0)] if decision.is_corrected else []),
-        GridColumn(
-            f"vs {versus}{unit} ({level} CI)",
-            tuple(difference_cell(pair, decision.measure) for pair in pairs),
-            1,
+        _value_column(comparison, comparison.primary, 0),
+        *([corrected] if decision.is_corrected else []),
+        FilledColumn(
+            Column(f"vs {versus}{unit} ({level} CI)", "difference", drop_order=2),
+            [difference_text(pair, decision.measure) for pair in pairs],
         ),
-        GridColumn("p", _p_cells(tested, "p"), 3 if adjusted == "p" else 4),
-        *([] if adjusted == "p" else [GridColumn(adjusted, _p_cells(tested, "p_adjusted"), 3)]),
-        GridColumn(costs[decision.cost_unit], tuple(Cell(_cost(risk.cost, decision.cost_unit)) for risk in risks), 2),
-        GridColumn("risk", tuple(Cell(format_item(risk.risk, "risk")) for risk in risks), 5),
-        GridColumn(SAME_AS, _same_cells(risks), 6),
-        *(GridColumn(name, _value_cells(comparison, name), 7 + at) for at, name in enumerate(others)),
+        _p_column("p", _RAW_P_DROP_ORDER if is_adjusted else 4, tested),
+        *([_p_column("p adjusted", 4, tested)] if is_adjusted else []),
+        FilledColumn(
+            Column(costs[decision.cost_unit], "number", drop_order=3), [_cost(risk.cost, decision.cost_unit) for risk in risks]
+        ),
+        FilledColumn(Column("risk", "risk", drop_order=1), [risk.risk for risk in risks]),
+        FilledColumn(Column(SAME_AS, "number", drop_order=6), _same_cells(risks)),
+        *(_value_column(comparison, name, 7 + at) for at, name in enumerate(others)),
     ]
 
 
-def _value_cells(comparison: Comparison, measure: str) -> tuple[Cell, ...]:
-    texts = [f"{comparison.values[name][measure]:.4f}" for name in comparison.systems]
-    return tuple(map(Cell, texts))
+def _value_column(comparison: Comparison, measure: str, drop_order: int) -> FilledColumn:
+    values = [comparison.values[name][measure] for name in comparison.systems]
+    return FilledColumn(Column(measure, "value", drop_order=drop_order), values)
 
 
-def _same_cells(systems: Sequence[SystemRisk]) -> tuple[Cell, ...]:
+def _p_column(name: str, drop_order: int, pairs: Sequence[PairRecord | None]) -> FilledColumn:
+    values = [None if pair is None else pair.p if name == "p" else pair.p_adjusted for pair in pairs]
+    return FilledColumn(Column(name, "p", drop_order=drop_order), values)
+
+
+def _same_cells(systems: Sequence[SystemRisk]) -> list[CellValue]:
     """The system with the same rankings or answers that stands for each one in the decision."""
-    names = (MISSING if system.same_as is None else _shortened([system.same_as], _MIN_NAME)[0] for system in systems)
-    return tuple(map(Cell, names))
+    return [None if system.same_as is None else _shortened([system.same_as], _MIN_NAME)[0] for system in systems]
 
 
-def difference_cell(pair: PairRecord | None, measure: Measure) -> Cell:
+def difference_text(pair: PairRecord | None, measure: Measure) -> str | None:
     """A difference with its interval, in percentage points if the measure lies between 0 and 1."""
     if pair is None:
-        return Cell(MISSING)
+        return None
     scale, digits = (100, ".1f") if measure.is_fraction else (1, ".3g")
-    interval = f"{pair.wins + pair.losses} differ"
+    interval = f"({pair.wins + pair.losses} differ)"
     if pair.ci is not None:
-        interval = f"{scale * pair.ci[0]:z{digits}}, {scale * pair.ci[1]:z{digits}}"
-    return Cell(f"{scale * pair.difference:+z{digits}} ({interval})")
+        interval = f"[{scale * pair.ci[0]:z{digits}}, {scale * pair.ci[1]:z{digits}}]"
+    return f"{scale * pair.difference:+z{digits}} {interval}"
 
 
-def _p_cells(pairs: Sequence[PairRecord | None], name: str) -> tuple[Cell, ...]:
-    return tuple(Cell(MISSING if pair is None else format_item(getattr(pair, name), "p")) for pair in pairs)
-
-
-def _cost(cost: float | None, unit: str | None) -> str:
+def _cost(cost: float | None, unit: str | None) -> str | None:
     if cost is None:
-        return MISSING
+        return None
     return shown_time(cost) if unit == "ms" else f"{1000 * cost:.3g}" if unit == "money" else f"{cost:.4g}"
 
 
@@ -205,7 +218,7 @@ def comparison_legend(comparison: Comparison, *, exploratory: bool = True) -> st
         return f"n = {pluralise(comparison.n, 'query', 'queries')}.{latency}"
     tests = sum(not pair.exploratory for pair in comparison.pairs)
     name, over = comparison.options.correction_name, _corrected_for(comparison, tests)
-    corrected = "" if name is None else f"; p {name}: corrected for {over}"
+    corrected = "" if name is None else f"; p adjusted: {name} over {over}"
     method = TESTS[comparison.options.test].short
     others = [name for name in comparison.measures if name != comparison.primary]
     more = f" Exploratory measures: {', '.join(others)}." if others and exploratory else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from math import isfinite
 
 from rankproof._io.escape import for_markdown
-from rankproof._render.grid import RenderOptions
+from rankproof._render.formats import RenderOptions
 from rankproof.measures._base import Measure
 
 
@@ -51,7 +51,7 @@ KINDS = {
 
 def as_table(measures: Iterable[Measure], options: RenderOptions) -> str:
     """A line per measure, by family."""
-    from rankproof._render.terminal_tables import TablePrinter
+    from rankproof._render.terminal import TablePrinter
     from rankproof.measures._registry import FAMILIES
 
     printer, listed = TablePrinter(options), list(measures)
@@ -70,7 +70,7 @@ def as_table(measures: Iterable[Measure], options: RenderOptions) -> str:
 
 def _description(measure: Measure, options: RenderOptions) -> str:
     """A paragraph on the measure, with its name first."""
-    from rankproof._render.terminal_tables import TablePrinter
+    from rankproof._render.terminal import TablePrinter
 
     printer = TablePrinter(options)
     printer.line(f"{notation(measure)}  {measure.title}", style="bold")
@@ -87,7 +87,7 @@ def _description(measure: Measure, options: RenderOptions) -> str:
 
 def as_descriptions(measures: Iterable[Measure], options: RenderOptions) -> str:
     """A paragraph per measure, with advice on its use."""
-    from rankproof._render.terminal_tables import TablePrinter
+    from rankproof._render.terminal import TablePrinter
 
     shown = []
     for measure in measures:

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rankproof._analysis.compare.comparison import Comparison
-from rankproof._data.table import Table
+from rankproof._data.table import CellValue, Column, FilledColumn, Table, table_of_columns
 from rankproof._data.text import pluralise, shown_time
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._extras import extra
 from rankproof._formats.arrow import load_pyarrow
 from rankproof._io.escape import escape_csv, for_latex
-from rankproof._render.grid import MISSING, Cell, Grid, summary_grid
-from rankproof._render.result import latex_table
+from rankproof._render.result import summary_table
+from rankproof._render.table import latex_table
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun, TimeSummary, timed_queries
 from rankproof._statistics.correction import CORRECTION_NAMES
 from rankproof.measures._parse import parse_measure
@@ -27,30 +27,30 @@ NOTHING_TO_TEST = "No significance test: it needs at least two systems and two q
 
 def paper_table(results: ExperimentResult, letters: Table | None) -> str:
     """A floating table with caption and label; `letters` is that table of `compare`, None without a comparison."""
-    grid = summary_grid(results.result)
-    grid = _with_times(results, grid if letters is None else _with_letters(grid, letters))
-    return _floating_table(grid, _caption(results, letters), results.name)
+    table = summary_table(results.result)
+    table = _with_times(results, table if letters is None else _with_letters(table, letters))
+    return _floating_table(table, _caption(results, letters), results.name)
 
 
 def comparison_paper_table(comparison: Comparison) -> str:
     """A floating table of the compared systems: their means, with the letters of the systems that each significantly beats."""
     start = f"Means over n = {pluralise(comparison.n, 'query', 'queries')}. Bold: best value of the measure."
     letters = next((table for table in comparison.tables if table.name == "letters"), None)
-    grid = _means_grid(comparison)
+    means = _means_table(comparison)
     if letters is None:
-        return _floating_table(grid, f"{start} {NOTHING_TO_TEST}", "comparison")
+        return _floating_table(means, f"{start} {NOTHING_TO_TEST}", "comparison")
     about = f"{LETTERS_MEAN}. {comparison.method.rstrip('.')}."
-    return _floating_table(_with_letters(grid, letters), f"{start} {about}", "comparison")
+    return _floating_table(_with_letters(means, letters), f"{start} {about}", "comparison")
 
 
-def _means_grid(comparison: Comparison) -> Grid:
+def _means_table(comparison: Comparison) -> Table:
     """The means of each system, the best of each measure marked."""
-    best = {name: _best(comparison, name) for name in comparison.measures}
-    cells = tuple(
-        tuple(Cell(f"{values[name]:.4f}", values[name] == best[name]) for name in comparison.measures)
-        for values in comparison.values.values()
-    )
-    return Grid("system", comparison.systems, comparison.measures, cells)
+    columns = [FilledColumn(Column("system"), comparison.systems)]
+    for name in comparison.measures:
+        values = [comparison.values[system][name] for system in comparison.systems]
+        best = _best(comparison, name)
+        columns.append(FilledColumn(Column(name, "value"), values, [at for at, value in enumerate(values) if value == best]))
+    return table_of_columns("systems", "", columns)
 
 
 def _best(comparison: Comparison, name: str) -> float | None:
@@ -61,50 +61,42 @@ def _best(comparison: Comparison, name: str) -> float | None:
     return min(values) if measure.higher_is_better is False else max(values)
 
 
-def _floating_table(grid: Grid, caption: str, name: str) -> str:
+def _floating_table(table: Table, caption: str, name: str) -> str:
     lines = [
         r"% \usepackage{booktabs}",
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{for_latex(caption)}}}",
         rf"\label{{tab:{_label(name)}}}",
-        latex_table(grid, "tabular"),
+        latex_table(table, "tabular"),
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _with_letters(grid: Grid, letters: Table) -> Grid:
-    """The grid with a letter per compared system, and after each value the letters of those that it significantly beats."""
+def _with_letters(table: Table, letters: Table) -> Table:
+    """The table with a letter per compared system, and after each value the letters of those that it significantly beats."""
     compared = {str(record["system"]): record for record in letters.records()}
-    records = {system: compared.get(system, {}) for system in grid.rows}
-    cells = tuple(
-        (
-            Cell(str(records[system].get("letter") or "")),
-            *(
-                replace(cell, marks=str(records[system].get(f"{measure} beats") or ""))
-                for measure, cell in zip(grid.columns, row, strict=True)
-            ),
-        )
-        for system, row in zip(grid.rows, grid.cells, strict=True)
-    )
-    measures = range(1, len(grid.columns) + 1)
-    return Grid(grid.corner, grid.rows, ("", *grid.columns), cells, frozenset({0, *measures}))
+    records = [compared.get(str(row[0]), {}) for row in table.rows]
+    columns = [FilledColumn(table.columns[0], [row[0] for row in table.rows])]
+    columns.append(FilledColumn(Column(""), [record.get("letter") or "" for record in records]))
+    for at, column in enumerate(table.columns[1:], start=1):
+        columns.append(FilledColumn(column, [row[at] for row in table.rows], [row for row, place in table.best if place == at]))
+        beaten = f"{column.name} beats"
+        columns.append(FilledColumn(Column(beaten, "marks"), [record.get(beaten) or "" for record in records]))
+    return table_of_columns(table.name, "", columns)
 
 
-def _with_times(results: ExperimentResult, grid: Grid) -> Grid:
+def _with_times(results: ExperimentResult, table: Table) -> Table:
     times = {system_run.name: total for system_run in results.system_runs if (total := system_run.time_of("total"))}
     if not times:
-        return grid
-    cells = tuple(
-        (*row, *(Cell(shown_time(time) if time is not None else MISSING) for time in _median_and_p95(times.get(system))))
-        for system, row in zip(grid.rows, grid.cells, strict=True)
-    )
-    return replace(grid, columns=(*grid.columns, "ms p50", "ms p95"), cells=cells)
+        return table
+    rows = tuple((*row, *_median_and_p95(times.get(str(row[0])))) for row in table.rows)
+    return replace(table, columns=(*table.columns, Column("ms p50", "number"), Column("ms p95", "number")), rows=rows)
 
 
-def _median_and_p95(times: TimeSummary | None) -> tuple[float | None, float | None]:
-    return (None, None) if times is None else (times.p50, times.p95)
+def _median_and_p95(times: TimeSummary | None) -> tuple[CellValue, CellValue]:
+    return (None, None) if times is None else (shown_time(times.p50), shown_time(times.p95))
 
 
 def _caption(results: ExperimentResult, letters: Table | None) -> str:

@@ -1,23 +1,97 @@
-"""A Result as text, CSV, JSON, Markdown and LaTeX."""
+"""A Result as tables, and as text, CSV, JSON, Markdown and LaTeX."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rankproof._data.table import CellValue, Column, ColumnKind, FilledColumn, Table, table_of_columns
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.escape import escape_csv, escape_json, for_latex, for_markdown
-from rankproof._render.grid import Cell, Grid, RenderOptions, query_grid, summary_grid, system_grid
+from rankproof._render.formats import RenderOptions
+from rankproof._render.table import MISSING, format_item, latex_table, markdown_table, shown_rows
 
 if TYPE_CHECKING:
-    from rankproof._render.terminal_tables import TablePrinter
+    from rankproof._render.terminal import TablePrinter
+
+
+def format_value(value: float, measure: MeasureResult) -> str:
+    """A value with four decimals, or a sum as an integer; a summary of no values is missing."""
+    return format_item(value, _kind(measure))
+
+
+def _kind(measure: MeasureResult) -> ColumnKind:
+    return "count" if measure.summary == "sum" else "value"
+
+
+def measure_label(name: str, measure: MeasureResult) -> str:
+    """The measure's name, with the summary in brackets unless it is a mean."""
+    return name if measure.summary == "mean" else f"{name} ({measure.summary})"
+
+
+def summary_table(result: Result, title: str = "") -> Table:
+    """A row per system, a column per measure; the best values are marked."""
+    columns = [FilledColumn(Column("system"), [system.name for system in result.systems])]
+    for name, measure in result.systems[0].measures.items():
+        own = [system.measures[name] for system in result.systems]
+        values = [measured.value for measured in own]
+        columns.append(FilledColumn(Column(measure_label(name, measure), _kind(measure)), values, _best_rows(own)))
+    return table_of_columns("systems", title, columns)
+
+
+def query_table(result: Result, name: str) -> Table:
+    """One measure: a row per query, a column per system, and the summary as the last row."""
+    own = [system.measures[name] for system in result.systems]
+    best, last = _best_rows(own), len(result.queries)
+    columns = [
+        FilledColumn(Column(system.name, _kind(measured)), _query_cells(measured, result.queries), [last] if at in best else [])
+        for at, (system, measured) in enumerate(zip(result.systems, own, strict=True))
+    ]
+    return _with_query_names(result, own, columns)
+
+
+def system_table(result: Result, index: int) -> Table:
+    """One system: a row per query, a column per measure, and the summary as the last row."""
+    measures = result.systems[index].measures
+    columns = [
+        FilledColumn(Column(measure_label(name, measured), _kind(measured)), _query_cells(measured, result.queries))
+        for name, measured in measures.items()
+    ]
+    return _with_query_names(result, list(measures.values()), columns)
+
+
+def _with_query_names(result: Result, measures: Sequence[MeasureResult], columns: Sequence[FilledColumn]) -> Table:
+    kinds = {measure.summary for measure in measures}
+    last = {"mean": "mean", "sum": "sum", "geometric": "geometric mean"}[kinds.pop()] if len(kinds) == 1 else "overall"
+    return table_of_columns("queries", "", [FilledColumn(Column("query"), [*result.queries, last]), *columns])
+
+
+def _query_cells(measure: MeasureResult, queries: Sequence[str]) -> list[CellValue]:
+    """The value of each query, and the summary."""
+    values = measure.per_query
+    return [*(values.get(query) for query in queries), measure.value]
+
+
+def _best_rows(measures: Sequence[MeasureResult]) -> list[int]:
+    """The best summaries of one measure; none if all are equal or the measure has no direction.
+
+    The shown digits decide: who reads two equal numbers must not find one of them marked.
+    """
+    texts = [format_value(measure.value, measure) for measure in measures]
+    known = {text for text in texts if text != MISSING}
+    measure = measures[0].measure
+    if len(known) < 2 or not measure.has_winner:
+        return []
+    top = (max if measure.higher_is_better else min)(known, key=float)
+    return [at for at, text in enumerate(texts) if text == top]
 
 
 def render_text(result: Result, options: RenderOptions) -> str:
     """The result as tables within the width of the options."""
-    from rankproof._render.terminal_tables import TablePrinter
+    from rankproof._render.terminal import TablePrinter
 
     printer = TablePrinter(options)
     printer.line(_headline(result), style="bold")
@@ -33,27 +107,47 @@ def render_text(result: Result, options: RenderOptions) -> str:
 
 def _add_summary(result: Result, printer: TablePrinter, options: RenderOptions) -> None:
     """A row per system with bars of the first measure; a row per measure for one system or many measures."""
-    from rankproof._render.terminal_tables import Bars, fits_width
+    from rankproof._render.terminal import Bars, fits_width
 
-    grid = summary_grid(result)
-    transposed = grid.transposed("measure")
+    table = summary_table(result)
+    order = _best_first(result)
+    table = table.with_rows(order)
+    transposed = _transposed(table, "measure")
     if len(result.systems) == 1:
         printer.summary(transposed, bars=Bars("", [_bar_share(measure) for measure in result.systems[0].measures.values()]))
-    elif not fits_width(grid, options) and fits_width(transposed, options):
+    elif not fits_width(table, options) and fits_width(transposed, options):
         printer.summary(transposed)
     else:
-        firsts = [next(iter(system.measures.values())) for system in result.systems]
-        title = grid.columns[0] if len(grid.columns) > 1 else ""
-        printer.summary(grid, bars=Bars(title, [_bar_share(first) for first in firsts]))
+        firsts = [next(iter(result.systems[at].measures.values())) for at in order]
+        title = table.columns[1].name if len(table.columns) > 2 else ""
+        printer.summary(table, bars=Bars(title, [_bar_share(first) for first in firsts]))
+
+
+def _best_first(result: Result) -> list[int]:
+    """The systems from the best to the worst value of the first measure, in their order if it has no better direction."""
+    firsts = [next(iter(system.measures.values())) for system in result.systems]
+    measure, places = firsts[0].measure, range(len(firsts))
+    if not measure.has_winner:
+        return list(places)
+    sign = 1 if measure.higher_is_better is False else -1
+    return sorted(places, key=lambda at: (math.isnan(firsts[at].value), sign * firsts[at].value))
+
+
+def _transposed(table: Table, corner: str) -> Table:
+    """The table with rows and columns swapped, its cells as text."""
+    rows = shown_rows(table)
+    columns = (Column(corner), *(Column(row[0].text, "value") for row in rows))
+    cells = tuple((column.name, *(row[at].text for row in rows)) for at, column in enumerate(table.columns) if at)
+    return Table(table.name, "", columns, cells, best=frozenset((at - 1, row + 1) for row, at in table.best))
 
 
 def _add_queries(result: Result, printer: TablePrinter) -> None:
     if len(result.systems) == 1:
-        printer.queries(system_grid(result, 0))
+        printer.queries(system_table(result, 0))
         return
     for name in result.systems[0].measures:
         printer.line(name, style="bold")
-        printer.queries(query_grid(result, name))
+        printer.queries(query_table(result, name))
 
 
 def _bar_share(measure: MeasureResult) -> float | None:
@@ -76,7 +170,7 @@ def _footer(result: Result) -> str:
 
 
 def _legend(result: Result, options: RenderOptions) -> str:
-    if not any(cell.best for row in summary_grid(result).cells for cell in row):
+    if not summary_table(result).best:
         return ""
     return f" {'In bold' if options.colour else '*'}: best value of the measure."
 
@@ -158,65 +252,26 @@ def _dump(value: object) -> str:
 
 def render_markdown(result: Result, options: RenderOptions) -> str:
     """The summary as a table, followed by a table per measure with `per_query`."""
-    parts = [markdown_table(summary_grid(result))]
+    parts = [markdown_table(summary_table(result))]
     if options.per_query:
         parts += [
-            f"### {for_markdown(name)}\n\n{markdown_table(_mark_last_row(query_grid(result, name)))}"
+            f"### {for_markdown(name)}\n\n{markdown_table(_mark_last_row(query_table(result, name)))}"
             for name in result.systems[0].measures
         ]
     return "\n".join(parts)
 
 
-def _mark_last_row(grid: Grid) -> Grid:
-    """The grid with its last row in brackets, to distinguish it from a query of that name."""
-    return Grid(grid.corner, (*grid.rows[:-1], f"({grid.rows[-1]})"), grid.columns, grid.cells)
-
-
-def markdown_table(grid: Grid, escape: Callable[[str], str] = for_markdown) -> str:
-    """The grid as a Markdown table."""
-    head = " | ".join(escape(text) for text in (grid.corner, *grid.columns))
-    rule = " | ".join([":---"] + [":---" if at in grid.words else "---:" for at in range(len(grid.columns))])
-    names = [f"**{escape(row)}**" if at in grid.highlighted else escape(row) for at, row in enumerate(grid.rows)]
-    lines = [
-        " | ".join([name, *(_markdown_cell(cell, escape) for cell in cells)])
-        for name, cells in zip(names, grid.cells, strict=True)
-    ]
-    return "".join(f"| {line} |\n" for line in (head, rule, *lines))
-
-
-def _markdown_cell(cell: Cell, escape: Callable[[str], str]) -> str:
-    plain = escape(cell.text.strip())
-    text = f"**{plain}**" if cell.best else plain
-    return f"{text}<sup>{escape(cell.marks)}</sup>" if cell.marks else text
+def _mark_last_row(table: Table) -> Table:
+    """The table with its last row in brackets, to distinguish it from a query of that name."""
+    name, *cells = table.rows[-1]
+    return replace(table, rows=(*table.rows[:-1], (f"({name})", *cells)))
 
 
 def render_latex(result: Result, options: RenderOptions) -> str:
     """The summary as a tabular, followed by a longtable per measure with `per_query`."""
     packages = "booktabs,longtable" if options.per_query else "booktabs"
-    parts = [f"% \\usepackage{{{packages}}}", latex_table(summary_grid(result), "tabular")]
+    parts = [f"% \\usepackage{{{packages}}}", latex_table(summary_table(result), "tabular")]
     if options.per_query:
         for name in result.systems[0].measures:
-            parts += [f"\n% {for_latex(name)}, query by query", latex_table(query_grid(result, name), "longtable", closing=True)]
+            parts += [f"\n% {for_latex(name)}, query by query", latex_table(query_table(result, name), "longtable", closing=True)]
     return "\n".join(parts) + "\n"
-
-
-def latex_table(grid: Grid, environment: str, *, closing: bool = False) -> str:
-    """The grid in that environment; `closing` adds a rule before the last row."""
-    names = [rf"\textbf{{{for_latex(row)}}}" if at in grid.highlighted else for_latex(row) for at, row in enumerate(grid.rows)]
-    lines = [_latex_line(name, cells) for name, cells in zip(names, grid.cells, strict=True)]
-    if closing:
-        lines.insert(-1, r"\midrule")
-    head = " & ".join(for_latex(text) for text in (grid.corner, *grid.columns))
-    body = "\n".join([r"\toprule", rf"{head} \\", r"\midrule", *lines, r"\bottomrule"])
-    align = "".join("l" if at in grid.words else "r" for at in range(len(grid.columns)))
-    return f"\\begin{{{environment}}}{{l{align}}}\n{body}\n\\end{{{environment}}}"
-
-
-def _latex_line(name: str, cells: tuple[Cell, ...]) -> str:
-    texts = (rf"\textbf{{{_latex_cell(cell)}}}" if cell.best else _latex_cell(cell) for cell in cells)
-    return " & ".join([name, *texts]) + r" \\"
-
-
-def _latex_cell(cell: Cell) -> str:
-    superscript = rf"$^{{{for_latex(cell.marks)}}}$" if cell.marks else ""
-    return for_latex(cell.text).replace("–", "--") + superscript

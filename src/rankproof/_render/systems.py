@@ -15,18 +15,11 @@ from rankproof._data.text import MASK, pluralise, shown_time
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._io.escape import for_markdown
 from rankproof._render.comparison import add_comparison, add_left_out, wrapped
-from rankproof._render.grid import Grid, RenderOptions, format_value
-from rankproof._render.result import markdown_table
-from rankproof._render.systems_grid import (
-    CHUNKS_TITLE,
-    answers_grid,
-    answers_title,
-    chunk_grid,
-    main_measure,
-    systems_grid,
-)
-from rankproof._render.table import TABLE_RENDERERS, add_table
-from rankproof._render.terminal_tables import TablePrinter, fits_width
+from rankproof._render.formats import RenderOptions
+from rankproof._render.result import format_value
+from rankproof._render.systems_table import CHUNKS_TITLE, answers_table, answers_title, chunks_table, main_measure, systems_table
+from rankproof._render.table import TABLE_RENDERERS, add_table, markdown_table
+from rankproof._render.terminal import TablePrinter, fits_width
 from rankproof._results.csv_files import summary_csv
 from rankproof._results.experiment_result import ExperimentResult, SystemRun, timed_queries
 from rankproof._results.result_json import document_text, results_document
@@ -94,7 +87,7 @@ def render_run(results: ExperimentResult, comparison: Comparison | None, options
             printer.line(f"{table.title}:")
             add_table(table, printer)
     elif comparison is None:
-        _add_fitting(printer, systems_grid(results), systems_grid(results, lambda grid: fits_width(grid, options)), options)
+        _add_fitting(printer, systems_table(results), options)
         for note in _latency_notes(results):
             for line in wrapped(note, options.width):
                 printer.line(line)
@@ -104,13 +97,12 @@ def render_run(results: ExperimentResult, comparison: Comparison | None, options
     if results.chunks:
         printer.line()
         printer.line(CHUNKS_TITLE)
-        fitting = chunk_grid(results.chunks, lambda grid: fits_width(grid, options))
-        _add_fitting(printer, chunk_grid(results.chunks), fitting, options)
+        _add_fitting(printer, chunks_table(results.chunks), options)
     if results.answers:
         printer.line()
         for line in (line for text in _answers_head(results) for line in wrapped(text, options.width)):
             printer.line(line)
-        printer.summary(answers_grid(results.answers))
+        printer.summary(answers_table(results.answers))
     return printer.text()
 
 
@@ -141,10 +133,12 @@ def _latency_notes(results: ExperimentResult) -> list[str]:
     return [f"Latency: {queries}."] if queries else []
 
 
-def _add_fitting(printer: TablePrinter, whole: Grid, fitting: Grid, options: RenderOptions) -> None:
+def _add_fitting(printer: TablePrinter, table: Table, options: RenderOptions) -> None:
     """Adds the columns that fit, and the names of the others."""
+    fitting = table.narrowed(lambda narrower: fits_width(narrower, options))
     printer.summary(fitting)
-    add_left_out(printer, [name for name in whole.columns if name not in fitting.columns], options)
+    shown = {column.name for column in fitting.columns}
+    add_left_out(printer, [column.name for column in table.columns if column.name not in shown], options)
 
 
 def system_sentences(results: ExperimentResult, not_significant: Collection[str] | None = None) -> list[str]:
@@ -277,7 +271,7 @@ def systems_markdown(results: ExperimentResult, options: RenderOptions) -> str:
             *failed_call_notes(results),
         )
     )
-    chunks = f"\n{CHUNKS_TITLE}\n\n{markdown_table(chunk_grid(results.chunks))}" if results.chunks else ""
+    chunks = f"\n{CHUNKS_TITLE}\n\n{markdown_table(chunks_table(results.chunks))}" if results.chunks else ""
     head = "\n".join(f"{for_markdown(text)}\n" for text in _answers_head(results))
-    answers = f"\n{head}\n{markdown_table(answers_grid(results.answers))}" if results.answers else ""
-    return f"{markdown_table(systems_grid(results))}{sentences}{chunks}{answers}"
+    answers = f"\n{head}\n{markdown_table(answers_table(results.answers))}" if results.answers else ""
+    return f"{markdown_table(systems_table(results))}{sentences}{chunks}{answers}"

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankproof._data.table import CellValue, ColumnKind, Table
 from rankproof._data.text import MIN_SHOWN_P, percent
 from rankproof._io.escape import escape_csv, escape_json, for_latex, for_markdown
-from rankproof._render.grid import MISSING, Cell, Grid, RenderOptions
-from rankproof._render.result import latex_table, markdown_table
+from rankproof._render.formats import RenderOptions
 
 if TYPE_CHECKING:
-    from rankproof._render.terminal_tables import TablePrinter
+    from rankproof._render.terminal import TablePrinter
 
+MISSING = "–"
 _MAX_THREE_DIGITS = 999.5
 """Larger numbers would need an exponent with three significant digits."""
 
@@ -45,9 +44,51 @@ def _number(item: float, kind: ColumnKind) -> str:
     return format(item, formats.get(kind, ".4f"))
 
 
+class ShownCell(NamedTuple):
+    """A cell as text, with its superscript letters; `is_text` cells are left-aligned, `level` is the colour from 0 to 9."""
+
+    text: str
+    is_text: bool = False
+    best: bool = False
+    marks: str = ""
+    level: int | None = None
+
+
+def shown_head(table: Table) -> list[ShownCell]:
+    """The names of the columns; the first one names the rows."""
+    return [ShownCell(table.columns[at].name, _is_text_column(table, at)) for at in _shown_columns(table)]
+
+
+def shown_rows(table: Table) -> list[list[ShownCell]]:
+    """The rows as text; the cell of a marks column joins the cell before it."""
+    places = _shown_columns(table)
+    return [[_shown_cell(table, row, at) for at in places] for row in range(len(table.rows))]
+
+
+def _shown_columns(table: Table) -> list[int]:
+    return [at for at, column in enumerate(table.columns) if column.kind != "marks"]
+
+
+def _shown_cell(table: Table, row: int, at: int) -> ShownCell:
+    cells = table.rows[row]
+    marks = cells[at + 1] if _has_marks(table, at) else ""
+    text = format_item(cells[at], table.columns[at].kind)
+    is_best, level = (row, at) in table.best, table.levels.get((row, at))
+    return ShownCell(text, _is_text_column(table, at), is_best, marks if isinstance(marks, str) else "", level)
+
+
+def _has_marks(table: Table, at: int) -> bool:
+    return [column.kind for column in table.columns[at + 1 : at + 2]] == ["marks"]
+
+
+def _is_text_column(table: Table, at: int) -> bool:
+    """Whether the column is left-aligned: row names, text, or numbers followed by marks."""
+    return at == 0 or table.columns[at].kind in ("text", "flag") or _has_marks(table, at)
+
+
 def as_text(tables: Sequence[Table], options: RenderOptions) -> str:
     """Each table under its title, with its sentences before or after it."""
-    from rankproof._render.terminal_tables import TablePrinter
+    from rankproof._render.terminal import TablePrinter
 
     printer = TablePrinter(options)
     for table in tables:
@@ -66,7 +107,7 @@ def add_table(table: Table, printer: TablePrinter) -> None:
 
 def _add_rows(table: Table, printer: TablePrinter) -> None:
     if table.rows:
-        printer.summary(_marks_as_text(table_grid(table)))
+        printer.summary(table)
 
 
 def _add_sentences(table: Table, printer: TablePrinter) -> None:
@@ -108,7 +149,7 @@ def as_markdown(tables: Sequence[Table], options: RenderOptions) -> str:
     for table in tables:
         parts.append(f"### {for_markdown(table.title)}\n")
         if table.rows:
-            parts.append(markdown_table(table_grid(table)))
+            parts.append(markdown_table(table))
         parts += [f"- {for_markdown(sentence)}" for sentence in table.sentences]
         parts.append("")
     return "\n".join(parts)
@@ -119,7 +160,7 @@ def as_latex(tables: Sequence[Table], options: RenderOptions) -> str:
     parts = ["% \\usepackage{booktabs}"]
     for table in tables:
         parts += [f"% {for_latex(line)}" for line in (table.title, *table.sentences)]
-        parts += [latex_table(table_grid(table), "tabular"), ""]
+        parts += [latex_table(table, "tabular"), ""]
     return "\n".join(parts)
 
 
@@ -132,35 +173,46 @@ TABLE_RENDERERS: dict[str, Callable[[Sequence[Table], RenderOptions], str]] = {
 }
 
 
-def table_grid(table: Table) -> Grid:
-    """The table as a grid; its first column names the rows, and a marks column joins the cell before it."""
-    corner, *columns = table.columns
-    kept = [at for at, column in enumerate(columns, start=1) if column.kind != "marks"]
-    cells = tuple(tuple(_cell(table, at, place) for place in kept) for at in range(len(table.rows)))
-    rows = tuple(format_item(row[0], corner.kind) for row in table.rows)
-    words = frozenset(at for at, place in enumerate(kept) if _is_text_column(table, place))
-    return Grid(corner.name, rows, tuple(table.columns[place].name for place in kept), cells, words, table.highlighted)
+def markdown_table(table: Table, escape: Callable[[str], str] = for_markdown) -> str:
+    """The rows as a Markdown table."""
+    head = shown_head(table)
+    names = " | ".join(escape(cell.text) for cell in head)
+    rule = " | ".join(":---" if cell.is_text else "---:" for cell in head)
+    rows = []
+    for at, (name, *cells) in enumerate(shown_rows(table)):
+        first = f"**{escape(name.text)}**" if at in table.highlighted else escape(name.text)
+        rows.append(" | ".join([first, *(_markdown_cell(cell, escape) for cell in cells)]))
+    return "".join(f"| {line} |\n" for line in (names, rule, *rows))
 
 
-def _cell(table: Table, at: int, place: int) -> Cell:
-    row = table.rows[at]
-    marks = row[place + 1] if _is_marked(table, place) else ""
-    return Cell(format_item(row[place], table.columns[place].kind), marks=marks if isinstance(marks, str) else "")
+def _markdown_cell(cell: ShownCell, escape: Callable[[str], str]) -> str:
+    plain = escape(cell.text.strip())
+    text = f"**{plain}**" if cell.best else plain
+    return f"{text}<sup>{escape(cell.marks)}</sup>" if cell.marks else text
 
 
-def _is_marked(table: Table, place: int) -> bool:
-    return [column.kind for column in table.columns[place + 1 : place + 2]] == ["marks"]
+def latex_table(table: Table, environment: str, *, closing: bool = False) -> str:
+    """The rows in that environment; `closing` adds a rule before the last row."""
+    head = shown_head(table)
+    rows = [_latex_line(row, is_highlighted=at in table.highlighted) for at, row in enumerate(shown_rows(table))]
+    if closing:
+        rows.insert(-1, r"\midrule")
+    names = " & ".join(for_latex(cell.text) for cell in head)
+    body = "\n".join([r"\toprule", rf"{names} \\", r"\midrule", *rows, r"\bottomrule"])
+    align = "".join("l" if cell.is_text else "r" for cell in head)
+    return f"\\begin{{{environment}}}{{{align}}}\n{body}\n\\end{{{environment}}}"
 
 
-def _is_text_column(table: Table, place: int) -> bool:
-    """Whether the column is left-aligned: text, or numbers followed by marks."""
-    return table.columns[place].kind in ("text", "flag") or _is_marked(table, place)
+def _latex_line(row: Sequence[ShownCell], *, is_highlighted: bool) -> str:
+    name, *cells = row
+    first = rf"\textbf{{{for_latex(name.text)}}}" if is_highlighted else for_latex(name.text)
+    texts = (rf"\textbf{{{_latex_cell(cell)}}}" if cell.best else _latex_cell(cell) for cell in cells)
+    return " & ".join([first, *texts]) + r" \\"
 
 
-def _marks_as_text(grid: Grid) -> Grid:
-    """The grid with marks as text after their cells."""
-    cells = tuple(tuple(Cell(f"{one.text} {one.marks}".rstrip()) for one in row) for row in grid.cells)
-    return replace(grid, cells=cells)
+def _latex_cell(cell: ShownCell) -> str:
+    superscript = rf"$^{{{for_latex(cell.marks)}}}$" if cell.marks else ""
+    return for_latex(cell.text).replace("–", "--") + superscript
 
 
 def _csv(table: Table) -> str:

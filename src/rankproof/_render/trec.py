@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
-from rankproof._render.grid import RenderOptions, format_value
+from rankproof._render.formats import RenderOptions
+from rankproof._render.result import format_value
 from rankproof.errors import escape_invisible
 from rankproof.measures._trec_names import TrecLabel, trec_label
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from markupsafe import Markup, escape
 
 from rankproof._data.table import Table
 from rankproof._data.view import View
-from rankproof._render.grid import Cell, Grid, RenderOptions
-from rankproof._render.table import add_table, table_grid
-from rankproof._render.terminal_tables import TablePrinter
+from rankproof._render.formats import RenderOptions
+from rankproof._render.table import ShownCell, add_table, shown_head, shown_rows
+from rankproof._render.terminal import TablePrinter
 from rankproof.errors import escape_invisible, in_python
 
 WIDTH, HEIGHT = 100, 25
@@ -72,28 +72,28 @@ def _table_parts(table: Table, title: str) -> Iterator[Markup]:
     if table.title and table.title != title:
         yield _element("p", table.title)
     sentences = [_element("p", sentence) for sentence in table.sentences]
-    grid = [_grid(table_grid(table))] if table.rows else []
-    yield from (*sentences, *grid) if table.verdict_first else (*grid, *sentences)
+    rows = [_html_table(table)] if table.rows else []
+    yield from (*sentences, *rows) if table.verdict_first else (*rows, *sentences)
 
 
-def _grid(grid: Grid) -> Markup:
-    head = _element("tr", *(_element("th", name) for name in (grid.corner, *grid.columns)))
-    rows = [_row(grid, at) for at in range(min(len(grid.rows), _MAX_HTML_ROWS))]
-    table = _element("table", _element("thead", head), _element("tbody", *rows))
-    hidden = len(grid.rows) - len(rows)
-    return table + _element("p", f"… {hidden} more rows") if hidden else table
+def _html_table(table: Table) -> Markup:
+    head = _element("tr", *(_element("th", cell.text) for cell in shown_head(table)))
+    rows = [_row(row, is_highlighted=at in table.highlighted) for at, row in enumerate(shown_rows(table)[:_MAX_HTML_ROWS])]
+    shown = _element("table", _element("thead", head), _element("tbody", *rows))
+    hidden = len(table.rows) - len(rows)
+    return shown + _element("p", f"… {hidden} more rows") if hidden else shown
 
 
-def _row(grid: Grid, at: int) -> Markup:
-    name = _element("strong", grid.rows[at]) if at in grid.highlighted else grid.rows[at]
-    cells = (_cell(cell, is_text=place in grid.words) for place, cell in enumerate(grid.cells[at]))
-    return _element("tr", _element("th", name), *cells)
+def _row(row: Sequence[ShownCell], *, is_highlighted: bool) -> Markup:
+    name, *cells = row
+    first = _element("strong", name.text) if is_highlighted else name.text
+    return _element("tr", _element("th", first), *map(_cell, cells))
 
 
-def _cell(cell: Cell, *, is_text: bool) -> Markup:
+def _cell(cell: ShownCell) -> Markup:
     text = _element("strong", cell.text) if cell.best else _safe(cell.text)
     marks = _element("sup", cell.marks) if cell.marks else Markup("")
-    align = "left" if is_text else "right"
+    align = "left" if cell.is_text else "right"
     return Markup('<td style="text-align:{}">{}{}</td>').format(align, text, marks)
 
 

@@ -29,12 +29,10 @@ from rankproof._report.elements import (
     MovedDocument,
     Section,
     as_sentence,
-    html_table,
     signed_difference,
 )
 from rankproof._report.page import explorer_json, render_page, report_facts
-from rankproof._report.sections.decision import comparison_decision, interval_text
-from rankproof._report.sections.warnings import comparison_warnings
+from rankproof._report.sections.decision import comparison_decision, comparison_warnings, interval_text
 from rankproof.errors import for_message
 
 _MOST_FIGURES = 4
@@ -89,7 +87,7 @@ def changed_systems_section(changes: Changes) -> Section:
         key="systems",
         title="Systems",
         question="How good is each system, before and after?",
-        tables=(html_table(replace(table, notes=tuple(map(as_sentence, table.notes)))),),
+        tables=(replace(table, sentences=(), notes=tuple(map(as_sentence, table.notes))),),
     )
 
 
@@ -211,7 +209,7 @@ _MEASURE_COLUMNS = (
     Column("95% CI", "interval", "of the difference, for this system and measure alone; empty if too few queries differ"),
     Column("differ", "count", "queries with different values"),
     Column("p", "p", "two-sided, not corrected"),
-    Column("p corrected", "p", "corrected for the systems of both"),
+    Column("p adjusted", "p", "corrected for the systems of both"),
     Column("n", "count", "common queries"),
     Column("verdict", about="on the system after"),
 )
@@ -229,7 +227,7 @@ def _measures_section(
         if (rows := tuple(_measure_rows(changes, system, comparison)))
     ]
     exploratory = f"{comparison.primary} decides; the other measures are exploratory." if least > 1 else ""
-    return Section(key, title, question, exploratory, tables=tuple(map(html_table, tables)))
+    return Section(key, title, question, exploratory, tables=tuple(tables))
 
 
 def _named(changes: Changes) -> tuple[Column, ...]:
@@ -257,8 +255,8 @@ def settings_section(changes: Changes) -> Section:
         title="Settings that changed",
         question="Which settings, versions and data differ?",
         sentences=table.sentences,
-        tables=(html_table(table),) if 0 < len(table.rows) <= _MAX_SETTINGS else (),
-        folded=(html_table(table),) if len(table.rows) > _MAX_SETTINGS else (),
+        tables=(table.without_sentences(),) if 0 < len(table.rows) <= _MAX_SETTINGS else (),
+        folded=(table.without_sentences(),) if len(table.rows) > _MAX_SETTINGS else (),
         texts=(FoldedText("The experiment files, line by line", lines),) if lines else (),
     )
 

@@ -1,10 +1,10 @@
-"""The elements of a page (sections, tables, charts, figures) and the phrases they share."""
+"""The elements of a page (sections, charts, figures) and the phrases they share."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -12,36 +12,7 @@ from rankproof._analysis.values import format_points
 from rankproof._data.table import Table
 from rankproof._data.text import in_a_sentence, shown_time
 from rankproof._evaluation.result import MeasureResult
-from rankproof._render.grid import MISSING, Grid
-from rankproof._render.table import table_grid
-from rankproof._statistics.intervals import Interval
 from rankproof.errors import for_message
-
-
-@dataclass(frozen=True, slots=True)
-class HtmlTable:
-    """A grid with a caption; `sentences` come before it and `notes` after it.
-
-    `column_notes` explain columns by name; `colour_levels` colour cells by row and column, from 0 to 9.
-    """
-
-    caption: str
-    grid: Grid
-    column_notes: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    colour_levels: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    sentences: tuple[str, ...] = ()
-
-    def colour_class(self, row: int, column: int) -> str:
-        """The CSS class of a coloured cell, else empty."""
-        level = self.colour_levels.get((row, column))
-        return "" if level is None else f"heat heat-{level}"
-
-
-def html_table(table: Table, *, sentences: bool = False) -> HtmlTable:
-    """A table of an analysis as HTML table, with or without its sentences."""
-    column_notes = {column.name: column.about for column in table.columns if column.about}
-    return HtmlTable(table.title, table_grid(table), column_notes, table.notes, sentences=table.sentences if sentences else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +112,8 @@ class Section:
     warnings: tuple[str, ...] = ()
     charts: tuple[SvgChart, ...] = ()
     changed: tuple[ChangedSystem, ...] = ()
-    tables: tuple[HtmlTable, ...] = ()
-    folded: tuple[HtmlTable, ...] = ()
+    tables: tuple[Table, ...] = ()
+    folded: tuple[Table, ...] = ()
     texts: tuple[FoldedText, ...] = ()
     terms: tuple[MeasureTerm, ...] = ()
     has_move_legend: bool = False
@@ -166,11 +137,6 @@ def signed_difference(difference: float, measured: MeasureResult) -> str:
     """A signed difference of means, in percentage points if the measure lies between 0 and 1."""
     size = format_points(difference, measured.measure)
     return f"+{size}" if difference > 0 and size != format_points(0.0, measured.measure) else size
-
-
-def interval_cell(interval: Interval | None) -> str:
-    """An interval as the text of a cell."""
-    return MISSING if interval is None else f"{interval[0]:.4f}–{interval[1]:.4f}"
 
 
 _PLAIN_WORD = re.compile("[a-z]+(?=[ ,;])(?! =)")

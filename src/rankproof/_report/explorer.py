@@ -17,8 +17,7 @@ from rankproof._data.qrels import highest_grade
 from rankproof._data.run import Run
 from rankproof._evaluation.claim_verdicts import matching_label
 from rankproof._evaluation.result import MeasureResult, Result
-from rankproof._report.claims import ClaimColumns
-from rankproof._report.cut_values import MAX_ANSWER_LENGTH, round_column, text_size, truncate, utf16_length
+from rankproof._report.claims import MAX_ANSWER_LENGTH, ClaimColumns, round_column, text_size, truncate, utf16_length
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof.errors import InputError
 from rankproof.measures._base import Measure

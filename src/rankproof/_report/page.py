@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._data.text import pluralise
 from rankproof._io.escape import json_block
+from rankproof._render.table import shown_head, shown_rows
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
 from rankproof._report.explorer import explorer_blocks
@@ -73,7 +74,12 @@ def template_environment(source: Callable[[str], str]) -> Environment:
         lstrip_blocks=True,
         finalize=_visible,
     )
-    environment.filters |= {"visible_lines": _visible_lines, "keep_units": _keep_units_together}
+    environment.filters |= {
+        "visible_lines": _visible_lines,
+        "keep_units": _keep_units_together,
+        "shown_head": shown_head,
+        "shown_rows": shown_rows,
+    }
     return environment
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from rankproof._charts.figure import drawable, figure_style, saved
 from rankproof._charts.model import Anchor, Bar, Chart, Label, Lines, Mark, Medium, free_panel
 from rankproof._charts.text import fitted, fitted_names, text_width, wrapped
+from rankproof._data.table import Table
 from rankproof._data.text import pluralise
-from rankproof._render.grid import GridColumn
+from rankproof._render.table import ShownCell, shown_head, shown_rows
 from rankproof._report.summary import ReportSummary
 
 WIDTH = 720.0
@@ -45,8 +46,8 @@ def summary_chart(summary: ReportSummary) -> Chart:
     for sentence in more:
         page.paragraph(sentence, _TEXT, most=_MAX_LINES)
     page.space(12)
-    if summary.rows:
-        _draw_table(page, summary)
+    if summary.table.rows:
+        _draw_table(page, summary.table)
         page.space(10)
     if summary.legend:
         page.paragraph(summary.legend, _SMALL, role="aside", most=4)
@@ -84,48 +85,43 @@ class _Page:
         self.marks.append(Lines((((_MARGIN, self.at), (WIDTH - _MARGIN, self.at)),), role))
 
 
-def _draw_table(page: _Page, summary: ReportSummary) -> None:
-    places = _shown_rows(summary)
-    rows = [summary.rows[at] for at in places]
-    room = _names_room(rows)
-    columns = _fitting_columns(summary, room)
-    widths = [_column_width(column) for column in columns]
-    names = fitted_names([_clean(name) for name in rows], room, _CELL, bold=True)
+def _draw_table(page: _Page, table: Table) -> None:
+    every, chosen = shown_rows(table), _chosen_rows(table)
+    room = _names_room([every[at][0].text for at in chosen])
+    shown = table.narrowed(lambda narrower: room + sum(_column_widths(narrower)) <= WIDTH - 2 * _MARGIN)
+    rows, widths = shown_rows(shown), _column_widths(shown)
+    names = fitted_names([_clean(rows[at][0].text) for at in chosen], room, _CELL, bold=True)
     edges = list(_edges(widths))
-    heads = [_head_lines(column.title, width) for column, width in zip(columns, widths, strict=True)]
+    corner, *columns = shown_head(shown)
+    heads = [_head_lines(cell.text, width) for cell, width in zip(columns, widths, strict=True)]
     tallest = max(map(len, heads), default=1)
-    page.line("system", _MARGIN, _SMALL, role="aside", down=(tallest - 1) * _SMALL * _LINE)
+    page.line(corner.text, _MARGIN, _SMALL, role="aside", down=(tallest - 1) * _SMALL * _LINE)
     for lines, edge in zip(heads, edges, strict=True):
         for at, line in enumerate(lines, start=tallest - len(lines)):
             page.line(line, edge, _SMALL, role="aside", anchor="end", down=at * _SMALL * _LINE)
     page.space(tallest * _SMALL * _LINE + 3)
     page.rule("zero")
-    for at, name in zip(places, names, strict=True):
-        _draw_row(page, summary, at, name, columns, edges)
-    if len(summary.rows) > _MAX_ROWS:
+    for at, name in zip(chosen, names, strict=True):
+        _draw_row(page, name, rows[at][1:], edges, is_highlighted=at in table.highlighted)
+    if len(rows) > _MAX_ROWS:
         page.space(4)
-        page.paragraph(f"and {pluralise(len(summary.rows) - _MAX_ROWS, 'more system')}", _SMALL, role="aside")
+        page.paragraph(f"and {pluralise(len(rows) - _MAX_ROWS, 'more system')}", _SMALL, role="aside")
 
 
-def _draw_row(
-    page: _Page, summary: ReportSummary, at: int, name: str, columns: Sequence[GridColumn], edges: Sequence[float]
-) -> None:
-    chosen = at in summary.highlighted
-    if chosen:
+def _draw_row(page: _Page, name: str, cells: Sequence[ShownCell], edges: Sequence[float], *, is_highlighted: bool) -> None:
+    if is_highlighted:
         page.marks.append(Bar((_MARGIN - 8, page.at), (WIDTH - _MARGIN + 8, page.at + _ROW), "chosen"))
-    role, down = "strong" if chosen else "", (_ROW - _CELL * _LINE) / 2
+    role, down = "strong" if is_highlighted else "", (_ROW - _CELL * _LINE) / 2
     page.line(name, _MARGIN, _CELL, role=role, down=down)
-    for column, edge in zip(columns, edges, strict=True):
-        page.line(_cell_text(column, at), edge, _CELL, role=role, anchor="end", down=down)
+    for cell, edge in zip(cells, edges, strict=True):
+        page.line(_cell_text(cell), edge, _CELL, role=role, anchor="end", down=down)
     page.space(_ROW)
     page.rule("grid")
 
 
-def _shown_rows(summary: ReportSummary) -> list[int]:
+def _chosen_rows(table: Table) -> list[int]:
     """The first systems, and those that are highlighted."""
-    every = range(len(summary.rows))
-    first = sorted(every, key=lambda at: (at not in summary.highlighted, at))[:_MAX_ROWS]
-    return sorted(first)
+    return sorted(sorted(range(len(table.rows)), key=lambda at: (at not in table.highlighted, at))[:_MAX_ROWS])
 
 
 def _names_room(names: Sequence[str]) -> float:
@@ -133,16 +129,7 @@ def _names_room(names: Sequence[str]) -> float:
     return min(max(widest, _MIN_NAMES), _MAX_NAMES)
 
 
-def _fitting_columns(summary: ReportSummary, room: float) -> list[GridColumn]:
-    """As many columns as fit beside the names, the least important left out first."""
-    columns = list(summary.columns)
-    while len(columns) > 1 and room + sum(map(_column_width, columns)) > WIDTH - 2 * _MARGIN:
-        columns.remove(max(columns, key=lambda column: column.drop_order))
-    return columns
-
-
-def _cell_text(column: GridColumn, at: int) -> str:
-    cell = column.cells[at]
+def _cell_text(cell: ShownCell) -> str:
     return fitted(_clean(f"{cell.text.strip()} {cell.marks}".strip()), _MAX_CELL, _CELL, bold=True)
 
 
@@ -150,11 +137,16 @@ _MAX_CELL = 220.0
 _MIN_HEAD = 52.0
 
 
-def _column_width(column: GridColumn) -> float:
+def _column_widths(table: Table) -> list[float]:
+    rows = shown_rows(table)
+    return [_column_width(head.text, [row[at] for row in rows]) for at, head in enumerate(shown_head(table)) if at]
+
+
+def _column_width(title: str, cells: Sequence[ShownCell]) -> float:
     """The width of the widest cell, or of the longest word of the title, and the gap before it."""
-    cells = max((text_width(_cell_text(column, at), _CELL, bold=True) for at in range(len(column.cells))), default=0.0)
-    words = max((text_width(word, _SMALL) for word in _clean(column.title).split()), default=0.0)
-    return max(cells, min(words, _MAX_CELL), _MIN_HEAD) + _GAP
+    widest = max((text_width(_cell_text(cell), _CELL, bold=True) for cell in cells), default=0.0)
+    words = max((text_width(word, _SMALL) for word in _clean(title).split()), default=0.0)
+    return max(widest, min(words, _MAX_CELL), _MIN_HEAD) + _GAP
 
 
 def _head_lines(title: str, width: float) -> list[str]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
+from rankproof._data.table import Table
 from rankproof._io.escape import for_github
 from rankproof._render.ci import folded_part, limited_comment
-from rankproof._render.grid import Grid
-from rankproof._render.result import markdown_table
+from rankproof._render.table import markdown_table
 from rankproof._report.summary import ReportSummary, SummaryPart
 from rankproof.errors import UsageError, for_message
 
@@ -51,8 +51,8 @@ def _parts(summary: ReportSummary) -> Iterator[str]:
     yield f"### {_text(lead)}"
     if more:
         yield " ".join(map(_text, more))
-    if summary.rows:
-        yield limited_table(replace(summary.grid(), rows=tuple(map(for_message, summary.rows))))
+    if summary.table.rows:
+        yield limited_table(summary.table)
     if summary.legend:
         yield f"<sub>{_text(summary.legend)}</sub>"
     yield f"<sub>{' · '.join(map(_text, (*summary.about, 'rankproof')))}</sub>"
@@ -67,14 +67,15 @@ def _text(sentence: str) -> str:
 
 def _folded(part: SummaryPart) -> list[str]:
     lines = ["\n".join(f"- {_text(sentence)}" for sentence in part.sentences)] if part.sentences else []
-    if part.grid is not None:
-        lines.append(limited_table(replace(part.grid, rows=tuple(map(for_message, part.grid.rows)))))
+    if part.table is not None:
+        lines.append(limited_table(part.table))
     return folded_part(part.title, *lines) if lines else []
 
 
-def limited_table(grid: Grid, most: int = _MAX_TABLE) -> str:
-    """The grid as a table of at most so many characters; the last line says how many rows are left out."""
-    lines = markdown_table(grid, for_github).splitlines()
+def limited_table(table: Table, most: int = _MAX_TABLE) -> str:
+    """The table in at most so many characters; the last line says how many rows are left out."""
+    safe = replace(table, rows=tuple((for_message(str(name)), *cells) for name, *cells in table.rows))
+    lines = markdown_table(safe, for_github).splitlines()
     shown: list[str] = []
     size = 0
     for line in lines:

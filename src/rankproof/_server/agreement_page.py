@@ -10,7 +10,7 @@ from rankproof._analysis.rater_agreement import agreement_tables, rater_agreemen
 from rankproof._data.qrels import GRADES
 from rankproof._data.text import pluralise
 from rankproof._io.escape import json_block
-from rankproof._report.elements import Section, html_table
+from rankproof._report.elements import Section
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._server.judgement_log import (
     MAX_NOTE_LENGTH,
@@ -156,7 +156,7 @@ def _agreement_section(merged: list[MergedJudgement]) -> Section:
     except UsageError:
         return replace(section, lead="No pair has the grades of two people yet.")
     lead, *more = group.sentences
-    return replace(section, lead=lead, sentences=tuple(more), tables=(html_table(group), html_table(pairs)))
+    return replace(section, lead=lead, sentences=tuple(more), tables=(group.without_sentences(), pairs.without_sentences()))
 
 
 def _shown_judgement(record: LoggedJudgement) -> ShownJudgement:

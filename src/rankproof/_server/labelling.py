@@ -14,10 +14,11 @@ from rankproof._formats.claims import CLAIM_LABELS
 from rankproof._io.escape import json_block
 from rankproof._results.label_tasks import DEFAULT_QUESTIONS, ClaimItem, continued_draw, draw_claims
 from rankproof._results.result_json import CLAIMS_FILE
-from rankproof._server.claim_queue import ClaimQueue, build_claim_queue
 from rankproof._server.label_log import (
     LABELS_WITH_EVIDENCE,
+    ClaimQueue,
     LabelLog,
+    build_claim_queue,
     check_labels_path,
     is_evidence,
     labels_by_person,

@@ -17,7 +17,7 @@ from rankproof._data.text import format_value
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.result import Result
 from rankproof._io.files import RESULT_FILE
-from rankproof._render.grid import MISSING
+from rankproof._render.table import MISSING
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results
 from rankproof._results.label_tasks import label_files

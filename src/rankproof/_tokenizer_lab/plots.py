@@ -10,13 +10,12 @@ from rankproof._charts.curves import Curve, curve_chart
 from rankproof._charts.figure import figure_style, saved
 from rankproof._charts.heatmap import Heatmap, heatmap_chart
 from rankproof._charts.latency import SystemTimes, TimeWords, latency_chart
-from rankproof._charts.model import Axis, Chart, Tick, value_axis
+from rankproof._charts.model import Axis, Chart, Scale, Tick, value_axis, value_scale
 from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
 from rankproof._charts.rows import BarGroup, ValueRow, bar_chart
-from rankproof._charts.scale import Scale, value_scale
 from rankproof._data.text import pluralise, query_range
-from rankproof._plots.inputs import PlotSettings, full_name
-from rankproof._plots.quality import latency_note
+from rankproof._plots.charts import latency_note
+from rankproof._plots.settings import PlotSettings, full_name
 from rankproof._statistics.intervals import describe_interval_method
 from rankproof._tokenizer_lab.comparison import TokenizerComparison
 from rankproof._tokenizer_lab.measured import SLOW_MS, MeasuredSystem, QueryCondition, column_name, is_conclusive

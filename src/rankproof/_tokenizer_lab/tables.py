@@ -188,11 +188,11 @@ def _pairs_table(comparison: TokenizerComparison) -> Table:
             "95% interval of the difference of the two means; each mean is over all repeats, and queries are paired",
         ),
         Column("p", "p", "Student's t over queries and repeats, two-sided"),
-        Column("p Holm", "p", "corrected for the number of pairs"),
+        Column("p adjusted", "p", "by Holm, for the number of pairs"),
         Column(
             "reliable",
             "flag",
-            "p Holm is at most 0.05; two or more repeats each, and all pairs of them have the same sign",
+            "p adjusted is at most 0.05; two or more repeats each, and all pairs of them have the same sign",
         ),
     )
     pairs = comparison.pairs(comparison.base_condition)

@@ -31,7 +31,8 @@ from rankproof.stores._base import (
 
 Kernel = Literal["native", "numpy"]
 QUERIES_PER_BATCH = 2048
-PRODUCTS_PER_BATCH = 1 << 22  # 16 MiB in float32
+# 16 MiB in float32.
+PRODUCTS_PER_BATCH = 1 << 22
 CANDIDATES_PER_BATCH = 1024
 # Sixteen partial sums, added pairwise, suit vector registers, and every kernel can add in this order.
 SUM_LANES = 16

@@ -79,7 +79,7 @@ COLUMNS = (
     Column("difference", "difference", "now minus before"),
     Column("risk", "risk", "chance that it is more than the margin worse"),
     Column("p", "p", "of the difference, two-sided, not corrected"),
-    Column("p Holm", "p", "corrected over all systems, and separately over all segments"),
+    Column("p adjusted", "p", "by Holm, over all systems, and separately over all segments"),
     Column("n", "count", "common queries; for a threshold, the queries of the mean"),
 )
 _ORDER = {"failed": 0, "unsure": 1, "passed": 2}
@@ -119,7 +119,7 @@ def _with_known_columns(table: Table, checks: Sequence[GateCheck]) -> Table:
     """The table without risks of a judge that people have not checked, and without corrected p that are the same as p."""
     changes = [check.change for check in checks if check.change is not None]
     table = table.without("risk") if any(check.judge for check in checks) else table
-    return table if any(change.p != change.p_adjusted for change in changes) else table.without("p Holm")
+    return table if any(change.p != change.p_adjusted for change in changes) else table.without("p adjusted")
 
 
 def _passed_segments(checks: list[GateCheck]) -> list[str]:

@@ -10,11 +10,11 @@ from rankproof._cli.flags import query_ids
 from rankproof._cli.inputs import ONE_INPUT_HELP, add_input_options, are_answer_measures, read_input, reevaluate
 from rankproof._cli.output import check_output, show_value_notes
 from rankproof._cli.terminal import STDOUT, Terminal
-from rankproof._render.registry import DEFAULT_MLFLOW_URI, EXPORT_FORMATS
+from rankproof._render.formats import DEFAULT_MLFLOW_URI, EXPORT_FORMATS
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
-    from rankproof._render.exports import ExportFormat
+    from rankproof._render.formats import ExportFormat
     from rankproof._results.experiment_result import ExperimentResult
 
 
@@ -90,7 +90,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _format(args: argparse.Namespace) -> ExportFormat:
     """The format by its name, or by the suffix of the file."""
-    from rankproof._render.exports import chosen_export
+    from rankproof._render.formats import chosen_export
 
     name, format = chosen_export(args.format, None if args.output in STDOUT else args.output)
     if format.is_binary and args.output in STDOUT:

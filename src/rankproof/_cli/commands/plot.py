@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.inputs import AnalysisInput
     from rankproof._charts.figure import Format
     from rankproof._plots.charts import PlotFile
-    from rankproof._plots.inputs import PlotSettings
+    from rankproof._plots.settings import PlotSettings
 
 
 USAGE = "RESULTS | QRELS RUN… [--kind KINDS] [-o FOLDER|FILE] [-m MEASURES] [options]"
@@ -119,7 +119,7 @@ def _format(args: argparse.Namespace) -> Format:
 
 
 def _settings(args: argparse.Namespace) -> PlotSettings:
-    from rankproof._plots.inputs import PlotSettings
+    from rankproof._plots.settings import PlotSettings
 
     for name, value, (low, high) in (("width", args.width, _WIDTHS), ("dpi", args.dpi, _DPIS)):
         if not low <= value <= high:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from rankproof._server.judgement_log import JudgementLog
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import DocumentTexts
-    from rankproof._server.judging_views import JudgingViews
     from rankproof._server.labelling import LabellingPages
     from rankproof._server.library import ResultsLibrary
+    from rankproof._server.pages import JudgingViews
 
 
 USAGE = "RESULTS… | QRELS RUN… [--port N] [--judge FILE] [--assessor NAME] [--dataset SOURCE] [options]"
@@ -100,10 +100,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import QueueOptions
-    from rankproof._server.judging_views import JudgingViews
     from rankproof._server.labelling import holds_claims
     from rankproof._server.nuggets_page import NuggetsPage
-    from rankproof._server.pages import Router
+    from rankproof._server.pages import JudgingViews, Router
     from rankproof._server.server import Server
 
     gc.enable()

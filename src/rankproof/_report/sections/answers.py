@@ -23,9 +23,9 @@ from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
 from rankproof._data.table import Table
 from rankproof._evaluation.result import MeasureResult, Result
-from rankproof._render.grid import format_value
+from rankproof._render.result import format_value
 from rankproof._report.context import ReportContext
-from rankproof._report.elements import PANEL_CHART_WIDTH, Section, SvgChart, html_table
+from rankproof._report.elements import PANEL_CHART_WIDTH, Section, SvgChart
 from rankproof._statistics.intervals import Interval, mean_interval
 from rankproof.measures._claim_base import judge_of_measure
 
@@ -44,8 +44,8 @@ def answers_section(context: ReportContext) -> Section | None:
         points=tuple(answer_findings(inputs, profile)) if _has_references(inputs) else (),
         charts=tuple(_answer_charts(context.results.answers)),
         tables=(
-            *(html_table(table, sentences=True) for table in _means_tables(inputs.inputs, comparison)),
-            *map(html_table, _reference_tables(inputs, profile)),
+            *_means_tables(inputs.inputs, comparison),
+            *(table.without_sentences() for table in _reference_tables(inputs, profile)),
         ),
     )
 

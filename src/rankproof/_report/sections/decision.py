@@ -1,8 +1,8 @@
-"""The decision: which system to ship, its gain over the baseline, and what it costs."""
+"""The decision, the tests of each pair behind it, and warnings about the numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rankproof._analysis.answers.quality import TOKEN_SET_F1
@@ -11,11 +11,13 @@ from rankproof._analysis.compare.tables import PairRecord
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import best_systems, format_points
+from rankproof._data.table import Column, Table
 from rankproof._data.text import clip_text, percent, pluralise
+from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.result import MeasureResult, Result
-from rankproof._render.grid import format_value
-from rankproof._report.context import ReportContext, measured_times
-from rankproof._report.elements import KeyFigure, Section, format_milliseconds, join_names, signed_difference
+from rankproof._render.result import format_value
+from rankproof._report.context import ReportContext, judged_shares, measured_times
+from rankproof._report.elements import KeyFigure, Section, as_sentence, format_milliseconds, join_names, signed_difference
 from rankproof.errors import for_message
 
 _MAX_NAME_LENGTH = 28
@@ -125,3 +127,100 @@ def _answer_measure(result: Result) -> str | None:
     """The F1 that defines the quality bands, else the first measure with a value; None if every answer failed."""
     used = [name for name in result.systems[0].measures if any(system.measures[name].queries for system in result.systems)]
     return TOKEN_SET_F1 if TOKEN_SET_F1 in used else next(iter(used), None)
+
+
+_COLUMNS = (
+    Column("pair", about="first and second system"),
+    Column("difference", "difference", "mean of the first system minus mean of the second"),
+    Column("95% CI", "interval", "of the difference, for this pair alone; empty if too few queries differ"),
+    Column("differ", "count", "queries with different values"),
+    Column("p", "p", "two-sided, not corrected"),
+    Column("p adjusted", "p", "corrected for the number of pairs"),
+    Column("verdict", about="on the first system"),
+)
+
+
+def pairs_section(context: ReportContext) -> Section | None:
+    """Every tested pair; None if nothing was tested."""
+    return next(comparison_pairs(context.comparison), None) if context.comparison is not None else None
+
+
+def comparison_pairs(comparison: Comparison) -> Iterator[Section]:
+    """A section with the pairs by the primary measure, and folded those by each other measure; none if nothing was tested."""
+    if not comparison.pairs:
+        return
+    families: dict[str, list[PairRecord]] = {}
+    for pair in comparison.pairs:
+        families.setdefault(pair.measure, []).append(pair)
+    others = [name for name in families if name != comparison.primary]
+    yield Section(
+        key="pairs",
+        title="Pairs of systems",
+        question="Which differences are significant?",
+        tables=(_table(comparison.primary, families[comparison.primary]),),
+        folded=tuple(_table(name, families[name], ", exploratory") for name in others),
+        is_folded=True,
+    )
+
+
+def _table(measure: str, pairs: Sequence[PairRecord], kind: str = "") -> Table:
+    rows = tuple(
+        (
+            f"{pair.system} vs {pair.other}",
+            pair.difference,
+            pair.ci,
+            pair.wins + pair.losses,
+            pair.p,
+            pair.p_adjusted,
+            pair.verdict,
+        )
+        for pair in sorted(pairs, key=lambda pair: -abs(pair.difference))
+    )
+    return Table("pairs", f"{measure}{kind}: every pair of systems", _COLUMNS, rows)
+
+
+_FEW_QUERIES = 50
+_FULLY_JUDGED = 0.995
+_SERIOUS_NOTES = ("missing-queries", "machine-judgements", "nothing-judged", "no-relevant")
+
+
+def warnings_section(context: ReportContext) -> Section | None:
+    """The warnings; None if there are none."""
+    texts = tuple(dict.fromkeys(_warnings(context)))
+    return _section(texts)
+
+
+def comparison_warnings(result: Result) -> Section | None:
+    """The warnings about the values of several experiments; None if there are none."""
+    return _section(tuple(map(as_sentence, value_notes(result.systems))))
+
+
+def _section(texts: tuple[str, ...]) -> Section | None:
+    return Section("warnings", "Warnings", "What could make the numbers misleading?", warnings=texts) if texts else None
+
+
+def _warnings(context: ReportContext) -> Iterator[str]:
+    n = context.measured.queries
+    if n < _FEW_QUERIES:
+        yield f"{pluralise(n, 'query is', 'queries are')} few: another sample of queries could change the means and their order."
+    yield from _unjudged_warnings(context)
+    yield from _note_warnings(context)
+
+
+def _unjudged_warnings(context: ReportContext) -> Iterator[str]:
+    shares = judged_shares(context)
+    worst = min(shares.share, key=shares.share.__getitem__)
+    if shares.share[worst] < _FULLY_JUDGED:
+        first = context.leading if context.has_better_direction else worst
+        also = "" if worst == first else f" ({1 - shares.share[worst]:.1%} for {for_message(worst)})"
+        yield (
+            f"{1 - shares.share[first]:.1%} of the top {shares.cutoff} documents of {for_message(first)}{also} are unjudged"
+            " and count as not relevant; the section Unjudged documents shows how much the values could change."
+        )
+
+
+def _note_warnings(context: ReportContext) -> Iterator[str]:
+    """The serious notes on means and judgements, each once."""
+    notes = [note for system in context.results.result.systems for note in system.notes if note.code in _SERIOUS_NOTES]
+    for text in (*dict.fromkeys(note.text for note in notes), *value_notes(context.results.result.systems)):
+        yield as_sentence(text)

@@ -7,17 +7,16 @@ from rankproof._charts.latency import SystemTimes, shares_chart, spread_chart
 from rankproof._charts.model import Medium
 from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
 from rankproof._charts.svg import svg_of
+from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import shown_time
-from rankproof._render.grid import MISSING, Cell, Grid, format_value
+from rankproof._render.result import format_value
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import (
     NARROW_CHART_WIDTH,
     WIDE_CHART_WIDTH,
-    HtmlTable,
     Section,
     SvgChart,
     format_milliseconds,
-    interval_cell,
     join_names,
 )
 from rankproof.errors import for_message
@@ -112,27 +111,28 @@ def _parts_text(row: SystemTimes) -> str:
     return ", ".join(f"{part} {format_milliseconds(time)}" for part, time in row.parts.items() if time > 0)
 
 
-def _latency_table(context: ReportContext, rows: list[SystemTimes]) -> HtmlTable:
+def _latency_table(context: ReportContext, rows: list[SystemTimes]) -> Table:
     used = [part for part in rows[0].parts if any(row.parts[part] for row in rows)]
-    columns = (*used, "mean", "p50", "p95", "p99", "queries")
-    cells = []
+    columns = [Column(name, "number", _STAGE_NOTES.get(name, "")) for name in (*used, "mean", "p50", "p95", "p99", "queries")]
+    cells: list[tuple[CellValue, ...]] = []
     for row in rows:
         total = context.totals[row.name]
-        numbers = [*(row.parts[part] for part in used), total.mean, total.p50, total.p95, total.p99]
-        texts = [MISSING if value is None else shown_time(value) for value in numbers]
-        cells.append(tuple(map(Cell, (*texts, f"{total.queries:,}"))))
-    grid = Grid("system", tuple(row.name for row in rows), columns, tuple(cells))
-    notes = {name: about for name, about in _STAGE_NOTES.items() if name in columns}
-    return HtmlTable("Milliseconds per query: mean of each stage, and percentiles of the total", grid, notes)
+        times = [*(row.parts[part] for part in used), total.mean, total.p50, total.p95, total.p99]
+        shown = (None if time is None else shown_time(time) for time in times)
+        cells.append((row.name, *shown, f"{total.queries:,}"))
+    title = "Milliseconds per query: mean of each stage, and percentiles of the total"
+    return Table("latency", title, (Column("system"), *columns), tuple(cells))
 
 
-_PARETO_COLUMN_NOTES = {
-    "95% interval": "{how}",
-    "ms p50": "median milliseconds per query",
-    "ms p95": "95th percentile of milliseconds per query",
-    "on the front": "no other system is at least as good and as fast, and better in one of the two",
-    "dominated by": "the best system that is at least as good and at least as fast as this one; its lead need not be significant",
-}
+_PARETO_COLUMNS = (
+    Column("ms p50", "number", "median milliseconds per query"),
+    Column("ms p95", "number", "95th percentile of milliseconds per query"),
+    Column("on the front", "flag", "no other system is at least as good and as fast, and better in one of the two"),
+    Column(
+        "dominated by",
+        about="the best system that is at least as good and at least as fast as this one; its lead need not be significant",
+    ),
+)
 
 
 def pareto_section(context: ReportContext) -> Section | None:
@@ -204,16 +204,13 @@ def _system(context: ReportContext, name: str, on: bool) -> ParetoPoint:
     return ParetoPoint(name, time, value, context.intervals[name, context.measure], on, tip=tip)
 
 
-def _pareto_table(context: ReportContext, best: list[str]) -> HtmlTable:
-    cells = []
+def _pareto_table(context: ReportContext, best: list[str]) -> Table:
+    rows: list[tuple[CellValue, ...]] = []
     for name, time in _median_times(context).items():
-        late = context.totals[name].p95
         others = dominated_by(_median_times(context), context.oriented_values, name)
         value = format_value(context.values[name].value, context.measured)
-        numbers = (value, interval_cell(context.intervals[name, context.measure]), shown_time(time), shown_time(late))
-        cells.append(tuple(map(Cell, (*numbers, "yes" if name in best else "no", others[0] if others else MISSING))))
-    columns = (context.measure, *_PARETO_COLUMN_NOTES)
-    grid = Grid("system", tuple(_median_times(context)), columns, tuple(cells), frozenset((4, 5)))
-    return HtmlTable(
-        "Quality and latency", grid, {name: about.format(how=context.sampling) for name, about in _PARETO_COLUMN_NOTES.items()}
-    )
+        times = (shown_time(time), shown_time(context.totals[name].p95))
+        interval = context.intervals[name, context.measure]
+        rows.append((name, value, interval, *times, name in best, others[0] if others else None))
+    quality = (Column(context.measure, "value"), Column("95% CI", "interval", context.sampling))
+    return Table("pareto", "Quality and latency", (Column("system"), *quality, *_PARETO_COLUMNS), tuple(rows))

@@ -11,18 +11,16 @@ from rankproof._analysis.values import best_systems, oriented_value
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
+from rankproof._data.table import Column, FilledColumn, Table, table_of_columns
 from rankproof._evaluation.result import MeasureResult
-from rankproof._render.grid import Cell, Grid, format_value, summary_grid
 from rankproof._render.measure_list import cutoff_reading, value_range
+from rankproof._render.result import format_value, summary_table
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import (
     PANEL_CHART_WIDTH,
-    HtmlTable,
     MeasureTerm,
     Section,
     SvgChart,
-    html_table,
-    interval_cell,
     join_names,
 )
 from rankproof.errors import for_message
@@ -39,18 +37,18 @@ def measures_section(context: ReportContext) -> Section:
         question="Do other measures agree?",
         sentences=tuple(_leader_sentences(context, names)),
         charts=tuple(_chart(context, name) for name in names),
-        tables=(HtmlTable("Every measure of every system; bold: the best", summary_grid(result)),),
+        tables=(summary_table(result, "Every measure of every system; bold: the best"),),
         folded=(*_intervals(context, names), *_bands(context)),
     )
 
 
-def _bands(context: ReportContext) -> Iterator[HtmlTable]:
+def _bands(context: ReportContext) -> Iterator[Table]:
     """The bands that the systems reach by the built-in profiles, and what they mean; nothing for measures without bands."""
     measures = [measure.measure for measure in context.results.result.systems[0].measures.values()]
     for profile in builtin_profiles().values():
         known = profile.only(measures)
         if known is not None:
-            yield from (html_table(table, sentences=True) for table in bands_tables(context.inputs, known))
+            yield from bands_tables(context.inputs, known)
 
 
 def _leader_sentences(context: ReportContext, names: list[str]) -> list[str]:
@@ -103,19 +101,15 @@ def _chart(context: ReportContext, name: str) -> SvgChart:
     )
 
 
-def _intervals(context: ReportContext, names: list[str]) -> tuple[HtmlTable, ...]:
+def _intervals(context: ReportContext, names: list[str]) -> tuple[Table, ...]:
     """The table of intervals; empty if no measure is a mean."""
-    spans = context.intervals
-    used = [name for name in names if any(spans[system, name] for system in context.values)]
+    intervals = context.intervals
+    used = [name for name in names if any(intervals[system, name] for system in context.values)]
     if not used:
         return ()
-    cells = tuple(tuple(Cell(interval_cell(spans[system, name])) for name in used) for system in context.values)
-    return (
-        HtmlTable(
-            f"95% intervals of every measure ({context.sampling})",
-            Grid("system", tuple(context.values), tuple(used), cells),
-        ),
-    )
+    columns = [FilledColumn(Column(name, "interval"), [intervals[system, name] for system in context.values]) for name in used]
+    title = f"95% intervals of every measure ({context.sampling})"
+    return (table_of_columns("intervals", title, [FilledColumn(Column("system"), list(context.values)), *columns]),)
 
 
 _GAINS = {"linear": "the grade", "exp": "2^grade - 1"}

@@ -12,7 +12,7 @@ from rankproof._charts.slopes import MOVE_KINDS, Move, MoveKind, bin_moves, move
 from rankproof._charts.svg import svg_of
 from rankproof._data.table import Table
 from rankproof._report.context import ReportContext
-from rankproof._report.elements import Section, SvgChart, as_sentence, html_table
+from rankproof._report.elements import Section, SvgChart, as_sentence
 from rankproof.errors import UsageError, for_message
 
 _WIDTH, _HEIGHT = 340.0, 340.0
@@ -78,8 +78,8 @@ def movement_section(context: ReportContext) -> Section | None:
         points=(*moves.sentences, *gains.sentences),
         charts=charts,
         has_move_legend=True,
-        tables=(html_table(moves),),
-        folded=(html_table(gains), html_table(stages)),
+        tables=(moves.without_sentences(),),
+        folded=(gains.without_sentences(), stages.without_sentences()),
     )
 
 
@@ -108,6 +108,6 @@ def diagnosis_section(context: ReportContext) -> Section:
         title="Diagnosis",
         question="What limits each system, and which queries fail?",
         points=tuple(map(as_sentence, systems.sentences)),
-        tables=(html_table(systems), html_table(failures_table(failed, CUTOFF)), html_table(worst, sentences=True)),
-        folded=(html_table(rules),),
+        tables=(systems.without_sentences(), failures_table(failed, CUTOFF).without_sentences(), worst),
+        folded=(rules.without_sentences(),),
     )

@@ -12,7 +12,7 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._evaluation.result import Result
 from rankproof._report.context import ReportContext
-from rankproof._report.elements import FoldedText, HtmlTable, Section, as_sentence, html_table
+from rankproof._report.elements import FoldedText, Section, as_sentence
 from rankproof._results.judgements import JUDGEMENTS_KEY, agreement_sentence
 
 _LIBRARIES = "libraries"
@@ -31,7 +31,7 @@ def provenance_section(context: ReportContext) -> Section:
     )
 
 
-def _facts_table(context: ReportContext) -> HtmlTable:
+def _facts_table(context: ReportContext) -> Table:
     results = context.results
     rows = [
         ("experiment", results.name),
@@ -41,7 +41,7 @@ def _facts_table(context: ReportContext) -> HtmlTable:
         *([("measured on", JUDGED_ONLY_TEXT)] if results.judged_only else []),
         *_pairs(results.provenance),
     ]
-    return html_table(Table("provenance", "Provenance", (Column("fact"), Column("value")), tuple(rows)))
+    return Table("provenance", "Provenance", (Column("fact"), Column("value")), tuple(rows))
 
 
 def _pairs(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -58,7 +58,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
-def _systems_table(context: ReportContext) -> HtmlTable:
+def _systems_table(context: ReportContext) -> Table:
     rows = tuple(
         (
             system_run.name,
@@ -75,7 +75,7 @@ def _systems_table(context: ReportContext) -> HtmlTable:
         *(Column("system"), Column("kind"), Column("builds on", about="the system of the experiment that is part of it")),
         *(Column("stage"), Column("facts"), Column("computed"), Column("from the cache", "flag")),
     )
-    return html_table(Table("systems", "Every system: stages and facts", columns, rows))
+    return Table("systems", "Every system: stages and facts", columns, rows)
 
 
 def judges_section(context: ReportContext) -> Section | None:
@@ -94,7 +94,7 @@ def judges_section(context: ReportContext) -> Section | None:
         title="Judgements",
         question="Who made the judgements, and how far do people and machines agree?",
         sentences=(as_sentence(agreement),) if agreement else (),
-        tables=(html_table(Table("judges", "Judgements that count", columns, tuple(rows))),),
+        tables=(Table("judges", "Judgements that count", columns, tuple(rows)),),
     )
 
 
@@ -111,7 +111,7 @@ def notes_section(context: ReportContext) -> Section:
         title="Notes",
         question="What should be known about the data, the systems and the evaluation?",
         sentences=(summary,),
-        tables=(html_table(table),) if rows else (),
+        tables=(table,) if rows else (),
     )
 
 

@@ -17,11 +17,11 @@ from rankproof._analysis.query_groups import COMPLEXITY, MIN_QUERIES, Grouping, 
 from rankproof._analysis.segments import segments as analysed
 from rankproof._charts.heatmap import heat_levels
 from rankproof._data.corpus import TextRecord
-from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.table import CellValue, Column, Place, Table
 from rankproof._data.text import format_value
-from rankproof._render.grid import Cell, Grid
+from rankproof._render.table import format_item
 from rankproof._report.context import MANY_QUERIES, ReportContext, segment_options
-from rankproof._report.elements import HtmlTable, Section, html_table
+from rankproof._report.elements import Section
 from rankproof._statistics.correction import MIN_SAMPLES
 from rankproof.errors import UsageError
 
@@ -29,43 +29,37 @@ _COLOUR_LEVELS = 9
 _SIGNS = {"lower": "▼", "higher": "▲"}
 
 
-def heatmap_table(by: str, tables: Sequence[Table]) -> HtmlTable:
+def heatmap_table(by: str, tables: Sequence[Table]) -> Table:
     """Segments as rows, systems as columns; significant differences from the rest are marked."""
     details = [table for table in tables if "system" in table.facts]
     overview = next((table for table in tables if "system" not in table.facts), None)
     if overview is None:
-        return html_table(details[0])
+        return details[0].without_sentences()
     verdicts = {(row["system"], row[by]): str(row["verdict"]) for table in details for row in table.records()}
-    has_signs = any(verdict in _SIGNS for verdict in verdicts.values())
+    signs = {place: _SIGNS[verdict] for place, verdict in verdicts.items() if verdict in _SIGNS}
     notes = (
-        *(["▼ ▲ significantly lower or higher than the rest of the queries."] if has_signs else []),
+        *(["▼ ▲ significantly lower or higher than the rest of the queries."] if signs else []),
         *([f"Segments with fewer than {MIN_QUERIES} queries are not tested."] if _has_few_queries(overview) else []),
     )
-    shown = html_table(overview)
-    cells = tuple(
-        tuple(_with_sign(cell, verdicts.get((_column_title(shown.grid, at), row), "")) for at, cell in enumerate(line))
-        for row, line in zip(shown.grid.rows, shown.grid.cells, strict=True)
+    names = [column.name for column in overview.columns]
+    rows = tuple(
+        tuple(_with_sign(cell, signs.get((name, row[0]), "")) for name, cell in zip(names, row, strict=True))
+        for row in overview.rows
     )
-    return replace(
-        shown, grid=replace(shown.grid, cells=cells), notes=(*notes, *shown.notes), colour_levels=_cell_colours(overview)
-    )
-
-
-def _column_title(grid: Grid, at: int) -> str:
-    return grid.columns[at] if at else ""
+    return replace(overview, rows=rows, sentences=(), notes=(*notes, *overview.notes), levels=_cell_colours(overview))
 
 
 def _has_few_queries(table: Table) -> bool:
     return any(isinstance(row[1], int) and row[1] < MIN_QUERIES for row in table.rows)
 
 
-def _with_sign(cell: Cell, verdict: str) -> Cell:
-    return replace(cell, marks=_SIGNS.get(verdict, ""))
+def _with_sign(cell: CellValue, sign: str) -> CellValue:
+    return f"{format_item(cell, 'value')} {sign}" if sign else cell
 
 
-def _cell_colours(table: Table) -> dict[tuple[int, int], int]:
+def _cell_colours(table: Table) -> dict[Place, int]:
     """The colour of each value; the first two columns are the segment and its number of queries."""
-    values = {(row, at - 1): cells[at] for row, cells in enumerate(table.rows) for at in range(2, len(cells))}
+    values = {(row, at): cells[at] for row, cells in enumerate(table.rows) for at in range(2, len(cells))}
     known = {place: float(value) for place, value in values.items() if isinstance(value, int | float)}
     return {place: round(_COLOUR_LEVELS * level) for place, level in heat_levels(known).items()}
 
@@ -102,7 +96,7 @@ def segments_section(context: ReportContext) -> Section | None:
         ),
         folded=(
             *(
-                _with_names_and_notes(grouping, html_table(table))
+                _with_names_and_notes(grouping, table.without_sentences())
                 for grouping, table in zip(groupings, differences, strict=False)
             ),
             *(_details_table(by, tables) for by, tables in tables_by_grouping.items()),
@@ -120,15 +114,15 @@ def _difference_tables(context: ReportContext, groupings: Sequence[Grouping]) ->
     return segment_tables(joined, groupings, compared_pairs(context.comparison.decision, None), options)[1]
 
 
-def _with_names_and_notes(grouping: Grouping, table: HtmlTable) -> HtmlTable:
+def _with_names_and_notes(grouping: Grouping, table: Table) -> Table:
     """The table with the full name of the grouping and its notes."""
     by, words = grouping.by, _LONG_NAMES.get(grouping.by, grouping.by)
-    table = replace(table, notes=(*grouping.notes, *table.notes))
-    caption = re.sub(f" by {re.escape(by)}(?=[,:])", lambda _: f" by {words}", table.caption, count=1)
-    return replace(table, caption=caption, grid=replace(table.grid, corner=words)) if words != by else table
+    first, *others = table.columns
+    title = re.sub(f" by {re.escape(by)}(?=[,:])", lambda _: f" by {words}", table.title, count=1)
+    return replace(table, title=title, columns=(first._replace(name=words), *others), notes=(*grouping.notes, *table.notes))
 
 
-def _ratings_table(context: ReportContext, grouping: Grouping) -> Iterator[HtmlTable]:
+def _ratings_table(context: ReportContext, grouping: Grouping) -> Iterator[Table]:
     """The value and rating of each segment and system by a measure with bands; nothing if the results have none."""
     measures = {
         name: measured.measure
@@ -147,7 +141,7 @@ def _ratings_table(context: ReportContext, grouping: Grouping) -> Iterator[HtmlT
     words = _LONG_NAMES.get(grouping.by, grouping.by)
     title = f"{measure} of each segment by {words}, rated by the bands of the profile {profile.name}"
     band_sentence = describe_bands(profile, profile.bands_of(measures[measure]) or (), "95%")
-    yield html_table(_ratings_of_systems(tables, title, band_sentence), sentences=True)
+    yield _ratings_of_systems(tables, title, band_sentence)
 
 
 def _ratings_of_systems(tables: Sequence[Table], title: str, band_sentence: str) -> Table:
@@ -167,14 +161,14 @@ def _ratings_of_systems(tables: Sequence[Table], title: str, band_sentence: str)
     return Table(f"ratings by {first.name}", title, (first, Column("n", "count"), *map(Column, details)), rows, (band_sentence,))
 
 
-def _details_table(by: str, tables: list[Table]) -> HtmlTable:
+def _details_table(by: str, tables: list[Table]) -> Table:
     """Every segment of every system against the rest of the queries."""
     detail_tables = [table for table in tables if "system" in table.facts]
     sentences = tuple(sentence for table in detail_tables for sentence in table.sentences)
     rows = tuple((row[0], row[-1], *row[1:-1]) for table in detail_tables for row in table.rows)
     columns = (detail_tables[0].columns[0], detail_tables[0].columns[-1], *detail_tables[0].columns[1:-1])
     title = f"Every segment by {_LONG_NAMES.get(by, by)} against the rest of the queries, with intervals"
-    return html_table(Table(f"segments by {by}", title, columns, rows, sentences), sentences=True)
+    return Table(f"segments by {by}", title, columns, rows, sentences)
 
 
 def _groupings(inputs: AnalysisInput) -> list[Grouping]:

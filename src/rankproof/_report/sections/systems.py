@@ -9,21 +9,19 @@ from rankproof._analysis.compare.comparison import Comparison
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
+from rankproof._data.table import Column, FilledColumn, Table, table_of_columns
 from rankproof._data.text import pluralise, shown_time
-from rankproof._render.grid import MISSING, Cell, Grid, format_value, measure_label, summary_grid
+from rankproof._render.comparison import best_first
+from rankproof._render.result import format_value, measure_label, summary_table
 from rankproof._render.systems import approximate_search_notes
-from rankproof._render.systems_grid import STAGE_MARK, chunk_grid, stage_measures, systems_grid
-from rankproof._render.table import table_grid
+from rankproof._render.systems_table import STAGE_MARK, chunks_table, stage_measures, systems_table
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import (
     NARROW_CHART_WIDTH,
     WIDE_CHART_WIDTH,
-    HtmlTable,
     Section,
     SvgChart,
     as_sentence,
-    html_table,
-    interval_cell,
     signed_difference,
 )
 from rankproof._results.experiment_result import SystemRun, timed_queries
@@ -33,8 +31,8 @@ from rankproof.errors import for_message
 def systems_section(context: ReportContext) -> Section:
     """Every system compared with the baseline."""
     if context.comparison is None:
-        grid = summary_grid(context.results.result)
-        return Section("systems", "Systems", "How good is each system?", tables=(HtmlTable("Every system", grid),))
+        table = summary_table(context.results.result, "Every system")
+        return Section("systems", "Systems", "How good is each system?", tables=(table,))
     return comparison_systems(context.comparison)
 
 
@@ -44,32 +42,29 @@ def comparison_systems(comparison: Comparison) -> Section:
     for name in comparison.measures:
         table = table if name == comparison.primary else table.without(name)
     notes = tuple(map(as_sentence, comparison.notes))
-    shown = replace(html_table(table), grid=_with_times(comparison, table_grid(table)))
+    shown = best_first(comparison, _with_times(comparison, table)).without_sentences()
     return Section(
         key="systems",
         title="Systems",
         question=f"How good is each system, compared with {for_message(comparison.baseline or 'the baseline')}?",
         tables=(
             replace(shown, notes=(*notes, *filter(None, [comparison.method]))),
-            *map(html_table, comparison.further_tables),
+            *(table.without_sentences() for table in comparison.further_tables),
         ),
     )
 
 
-def _with_times(comparison: Comparison, grid: Grid) -> Grid:
-    """The grid with latencies in the usual form."""
+def _with_times(comparison: Comparison, table: Table) -> Table:
+    """The table with latencies in the usual form."""
     if comparison.decision.cost_unit != "ms":
-        return grid
-    costs = [MISSING if one.cost is None else shown_time(one.cost) for one in comparison.decision.by_system]
-    at = grid.columns.index(_TIME_COLUMN)
-    cells = tuple((*row[:at], Cell(cost), *row[at + 1 :]) for row, cost in zip(grid.cells, costs, strict=True))
-    return replace(grid, cells=cells)
+        return table
+    times = [None if system.cost is None else shown_time(system.cost) for system in comparison.decision.by_system]
+    at = [column.name for column in table.columns].index(_TIME_COLUMN)
+    return replace(table, rows=tuple((*row[:at], time, *row[at + 1 :]) for row, time in zip(table.rows, times, strict=True)))
 
 
 _TIME_COLUMN = "ms p50"
 _STEP_NOTES = {
-    "95% interval": "of the first measure: {how}",
-    "significance": "of the gain, by a paired test corrected for the number of pairs of systems",
     "ms p50/p95": "milliseconds per query, median and 95th percentile: {timing}",
     "calls": "LLM calls",
     "tokens": "prompt and completion tokens of these calls",
@@ -78,6 +73,7 @@ _STEP_NOTES = {
     "index MB": "size of the index in megabytes",
     "queries/s": "queries per second in a batch",
 }
+_SIGNIFICANCE_NOTE = "of the gain, by a paired test corrected for the number of pairs of systems"
 _STEP_VERDICTS = {
     "better": "significant gain",
     "worse": "significant loss",
@@ -95,41 +91,37 @@ def step_verdict(context: ReportContext, system_run: SystemRun) -> str:
     return "" if pair is None else _STEP_VERDICTS[pair.verdict]
 
 
-def steps_table(context: ReportContext) -> HtmlTable:
+def steps_table(context: ReportContext) -> Table:
     """Every system with the measures that matter at its stage; the section Every measure has the others."""
-    columns = list(_columns(context))
-    names = tuple(name for name, _ in columns)
-    rows = tuple(f"{at} {system_run.name}" for at, system_run in enumerate(context.results.system_runs, start=1))
-    words = frozenset(at for at, name in enumerate(names) if name == "significance")
-    grid = Grid("system", rows, names, tuple(zip(*(cells for _, cells in columns), strict=True)), words)
-    timing = timed_queries(context.results.system_runs)
-    notes = {name: about.format(how=context.sampling, timing=timing) for name, about in _STEP_NOTES.items() if name in names}
-    notes |= {name: "gain over the system with the number in brackets" for name in names if _is_gain_column(name)}
-    return HtmlTable("Every system: quality, gain, latency and cost", grid, notes, tuple(_grid_notes(grid)))
+    table = table_of_columns("steps", "Every system: quality, gain, latency and cost", list(_columns(context)))
+    return replace(table, notes=tuple(_table_notes(table)))
 
 
-def _grid_notes(grid: Grid) -> Iterator[str]:
-    cells = [cell for row in grid.cells for cell in row]
-    if any(STAGE_MARK in cell.text for cell in cells):
+def _table_notes(table: Table) -> Iterator[str]:
+    if any(STAGE_MARK in str(cell) for row in table.rows for cell in row[1:]):
         yield f"{STAGE_MARK} the measure that matters at the system's stage."
-    if any(cell.best for cell in cells):
+    if table.best:
         yield "Bold: the best."
 
 
-def _columns(context: ReportContext) -> Iterator[tuple[str, list[Cell]]]:
+def _columns(context: ReportContext) -> Iterator[FilledColumn]:
     results = context.results
-    grid = systems_grid(results)
+    table, timing = systems_table(results), timed_queries(results.system_runs)
     shown = {context.measure, *(name for system_run in results.system_runs for name in stage_measures(results, system_run))}
     titles = {measure_label(name, measure): name for name, measure in results.result.systems[0].measures.items()}
-    for at, name in enumerate(grid.columns):
+    for at, column in enumerate(table.columns):
+        name = column.name
         if name in titles and titles[name] not in shown:
             continue
-        yield name, [row[at] for row in grid.cells]
+        about = "gain over the system with the number in brackets" if _is_gain_column(name) else _STEP_NOTES.get(name, "")
+        best = [row for row, place in table.best if place == at]
+        yield FilledColumn(column._replace(about=about.format(timing=timing)), [row[at] for row in table.rows], best)
         if titles.get(name) == context.measure and context.measured.summary == "mean":
-            spans = [context.intervals[system_run.name, context.measure] for system_run in results.system_runs]
-            yield "95% interval", [Cell(interval_cell(span)) for span in spans]
+            intervals = [context.intervals[system_run.name, context.measure] for system_run in results.system_runs]
+            yield FilledColumn(Column("95% CI", "interval", f"of the first measure: {context.sampling}"), intervals)
         if _is_gain_column(name):
-            yield "significance", [Cell(step_verdict(context, system_run) or MISSING) for system_run in results.system_runs]
+            verdicts = [step_verdict(context, system_run) or None for system_run in results.system_runs]
+            yield FilledColumn(Column("significance", about=_SIGNIFICANCE_NOTE), verdicts)
 
 
 def _is_gain_column(name: str) -> bool:
@@ -231,5 +223,5 @@ def chunks_section(context: ReportContext) -> Section | None:
             f"{many} chunks. These are the values of the same runs at chunk level; the other sections are at document level.",
             "Systems with different chunking rank different chunks, so no value here is marked as the best.",
         ),
-        tables=(HtmlTable("At chunk level", chunk_grid(chunks)),),
+        tables=(chunks_table(chunks, "At chunk level"),),
     )

@@ -8,11 +8,10 @@ from dataclasses import replace
 from rankproof._analysis.audit.unjudged import COMPLETION_RULES, UnjudgedDocuments, all_within, audit_unjudged, none_relevant
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.overlap import NEXT_STEP
-from rankproof._data.table import Table
-from rankproof._render.grid import Cell, Grid
+from rankproof._data.table import Column, Table
 from rankproof._render.systems import unjudged_tables
 from rankproof._report.context import MANY_QUERIES, JudgedShares, ReportContext, judged_shares
-from rankproof._report.elements import HtmlTable, Section, html_table
+from rankproof._report.elements import Section
 from rankproof.measures._base import Measure
 
 _MAX_ROWS = 200_000
@@ -32,7 +31,7 @@ def no_judgements_section(context: ReportContext) -> Section | None:
         title="Rankings without judgements",
         question="How fast are the systems, and how much do their rankings have in common?",
         sentences=(NEXT_STEP, *(sentence for table in tables for sentence in table.sentences)),
-        tables=tuple(map(html_table, tables)),
+        tables=tuple(table.without_sentences() for table in tables),
     )
 
 
@@ -51,15 +50,14 @@ def unjudged_section(context: ReportContext) -> Section | None:
         title="Unjudged documents",
         question="How many of the top documents are unjudged, and could their grades change the order of the systems?",
         points=(judged, *(first.sentences if first else ())),
-        tables=(html_table(first) if first else _shares_table(shares),),
-        folded=tuple(replace(html_table(table), caption="Bounds of the other measures") for table in tables[1:]),
+        tables=(first.without_sentences() if first else _shares_table(shares),),
+        folded=tuple(replace(table, title="Bounds of the other measures", sentences=()) for table in tables[1:]),
     )
 
 
-def _shares_table(shares: JudgedShares) -> HtmlTable:
-    cells = tuple((Cell(f"{share:.1%}"),) for share in shares.share.values())
-    grid = Grid("system", tuple(shares.share), (f"judged in the top {shares.cutoff}",), cells)
-    return HtmlTable("Judged documents", grid)
+def _shares_table(shares: JudgedShares) -> Table:
+    columns = (Column("system"), Column(f"judged in the top {shares.cutoff}", "share"))
+    return Table("judged", "Judged documents", columns, tuple(shares.share.items()))
 
 
 def _bounds(context: ReportContext) -> list[Table]:

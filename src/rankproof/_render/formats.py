@@ -1,19 +1,73 @@
-"""The formats of `rankproof export`."""
+"""The output formats of results, of `rankproof eval` and `rankproof export`, and the options of rendering."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rankproof._render.grid import RenderOptions
+from rankproof._registry import Component, Registry
 from rankproof.errors import ExternalError, UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
     from rankproof._data.table import Table
+    from rankproof._evaluation.result import Result
     from rankproof._results.experiment_result import ExperimentResult
+
+
+@dataclass(frozen=True, slots=True)
+class RenderOptions:
+    """Options for printing; `width` is the number of characters per line, and `wrap` wraps longer lines.
+
+    `rel` is the relevance threshold, which names of trec_eval leave out. `summary` is False for values of queries alone.
+    `trec_names` are names in the output of trec_eval, by measure.
+    """
+
+    per_query: bool = False
+    width: int = 80
+    wrap: bool = False
+    colour: bool = False
+    verbose: bool = False
+    rel: int = 1
+    summary: bool = True
+    trec_names: Mapping[str, str] = field(default_factory=dict)
+
+
+RenderResult = Callable[["Result", RenderOptions], str]
+
+RESULT_FORMATS: Registry[RenderResult] = Registry(
+    "format",
+    "rankproof.result_formats",
+    (
+        Component("table", "rankproof._render.result:render_text", "a table for the terminal"),
+        Component("json", "rankproof._render.result:render_json", "every number, for programs"),
+        Component("csv", "rankproof._render.result:render_csv", "one value per line"),
+        Component("trec", "rankproof._render.trec:render_trec", "the layout of trec_eval"),
+        Component("latex", "rankproof._render.result:render_latex", "a table for a paper"),
+        Component("markdown", "rankproof._render.result:render_markdown", "a table for a web page"),
+    ),
+)
+"""The formats of `rankproof eval`."""
+
+_EXPORTS = __name__
+EXPORT_FORMATS: Registry[ExportFormat] = Registry(
+    "export format",
+    "rankproof.export_formats",
+    (
+        Component("csv", f"{_EXPORTS}:CSV", "every number, one per line"),
+        Component("json", f"{_EXPORTS}:JSON", "as result.json, with the values of each query"),
+        Component("markdown", f"{_EXPORTS}:MARKDOWN", "the systems and their significant differences", aliases=("md",)),
+        Component("latex", f"{_EXPORTS}:LATEX", "a table for a paper", aliases=("tex",)),
+        Component("junit", f"{_EXPORTS}:JUNIT", "a test case for each system and measure, for CI", aliases=("xml",)),
+        Component("parquet", f"{_EXPORTS}:PARQUET", "every number, one per row"),
+    ),
+)
+"""The formats of `rankproof export`; the suffix of a file is a name or an alias."""
+DEFAULT_MLFLOW_URI = "sqlite:///mlruns.db"
+"""Where `rankproof export --to mlflow` logs unless said otherwise."""
+
 
 ShowNote = Callable[[str], None]
 
@@ -32,8 +86,6 @@ class ExportFormat:
 
 def chosen_export(format: str | None, path: str | None) -> tuple[str, ExportFormat]:
     """The format by its name, or by the suffix of the file before one of compression; csv without both."""
-    from rankproof._render.registry import EXPORT_FORMATS
-
     name = format or ("csv" if path is None else _suffix(path))
     if name not in EXPORT_FORMATS:
         what = f"there is no format {for_message(name)}" if format else f"{for_message(path or '')} has no known suffix"

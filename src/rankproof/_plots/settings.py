@@ -1,4 +1,4 @@
-"""The options, systems, measures and notes that all plots share."""
+"""The settings of plots, and the systems, measures and notes that all of them share."""
 
 from __future__ import annotations
 
