@@ -108,8 +108,12 @@ def _changes(
     hits = unjudged_docs.hits[system]
     index = {query: at for at, query in enumerate(hits.queries)}
     at = np.array([index[query] for query, _ in pairs], dtype=np.int64)
-    graded = [hits_with_grades(hits, index[pair[0]], [(ranks.get(pair), grade)]) for pair in pairs]
-    changed: FloatArray = rearranged_values(measure, hits, graded) - measure.values(hits)[at]
+    # A document changes the value by its rank alone: those of a query that the system did not retrieve change it alike.
+    places = [(index[pair[0]], ranks.get(pair)) for pair in pairs]
+    rows = {place: row for row, place in enumerate(dict.fromkeys(places))}
+    graded = [hits_with_grades(hits, query, [(rank, grade)]) for query, rank in rows]
+    values = rearranged_values(measure, hits, graded)[[rows[place] for place in places]]
+    changed: FloatArray = values - measure.values(hits)[at]
     weights = unjudged_docs.inputs.result.weights
     by_query = np.array([1.0 if weights is None else weights.get(query, 0.0) for query in hits.queries])
     return np.asarray(changed * by_query[at] / (by_query[unjudged_docs.in_summary(system)].sum() or 1.0))
