@@ -67,7 +67,7 @@ def test_with_a_baseline_tukey_still_covers_all_pairs() -> None:
     inputs = AnalysisInput("values", "", Qrels({}), {}, result)
     found = compare_inputs(inputs, baseline="a", options=CompareOptions(test="tukey", samples=500))
     assert {frozenset((pair.system, pair.other)): pair.p for pair in found.pairs}.items() <= every.items()
-    assert "p Tukey: corrected for all pairs" in render_comparison(found, RenderOptions(), details=False)
+    assert "p adjusted: Tukey over all pairs." in render_comparison(found, RenderOptions(), details=False)
 
 
 def test_one_way_tukey_is_that_of_scipy() -> None:
