@@ -21,7 +21,8 @@ import numpy as np
 
 from rankproof._analysis.decision.decide import MARGIN, MIN_QUERIES, RELATIVE_MARGIN
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.decision_rule import LOOK_LIMITS, Looks, pair_estimates, risks, select
+from rankproof._statistics.decision_rule import LOOK_LIMITS, pair_estimates, risks, select
+from rankproof._statistics.options import Looks
 
 from .real_values import real_values
 from .simulation import Cell, StoredCells

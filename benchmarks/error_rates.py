@@ -14,9 +14,11 @@ from typing import Literal
 import numpy as np
 
 from rankproof._analysis.compare.joined_values import JoinedValues
-from rankproof._analysis.compare.pairs import CompareOptions, PairComparison, compare_pairs
+from rankproof._analysis.compare.pairs import PairComparison, compare_pairs
+from rankproof._analysis.options import CompareOptions
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.intervals import Interval, IntervalMethod, bootstrap_interval, mean_interval, resampled_means
+from rankproof._statistics.intervals import Interval, bootstrap_interval, mean_interval, resampled_means
+from rankproof._statistics.options import IntervalMethod
 from rankproof._statistics.paired import detectable_difference, equivalence_p, paired_statistics, t_test_p
 from rankproof._statistics.permutation import randomisation_p
 from rankproof.measures import parse_measure

@@ -22,8 +22,9 @@ import numpy as np
 from rankproof._analysis.decision.decide import MARGIN
 from rankproof._analysis.decision.scenarios import MissingValues, scenario_choices
 from rankproof._data.arrays import BoolArray, FloatArray
-from rankproof._statistics.decision_rule import Looks, PairEstimates, Risks, Selection, pair_estimates, risks, select
+from rankproof._statistics.decision_rule import PairEstimates, Risks, Selection, pair_estimates, risks, select
 from rankproof._statistics.labelled_means import labelled_means
+from rankproof._statistics.options import Looks
 
 from .decision_rule import Choice, Random, choose, is_wrong, margin_of, print_above
 from .real_values import LabelledSet, labelled_sets, real_values

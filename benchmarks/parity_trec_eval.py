@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.peer_values import PEER_VALUES, json_lines
 from rankproof._cli.main import main as rankproof_main
-from rankproof._data.ordering import ReadOptions
+from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions, FileOptions
 from rankproof._evaluation.result import SystemResult

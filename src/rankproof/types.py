@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison as Comparison
-    from rankproof._analysis.compare.pairs import CompareOptions as CompareOptions
     from rankproof._analysis.compare.segment_differences import SegmentDifference as SegmentDifference
     from rankproof._analysis.compare.tables import PairRecord as PairRecord
     from rankproof._analysis.decision.record import Decision as Decision
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.gate.changes import BaselineChange as BaselineChange
     from rankproof._analysis.gate.result import GateResult as GateResult
     from rankproof._analysis.gate.rules import GateCheck as GateCheck
+    from rankproof._analysis.options import CompareOptions as CompareOptions
     from rankproof._api.values import Analysis as Analysis
     from rankproof._api.values import Audit as Audit
     from rankproof._api.values import Baselines as Baselines
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from rankproof._data.claims import Nugget as Nugget
     from rankproof._data.corpus import Document as Document
     from rankproof._data.dataset import Query as Query
-    from rankproof._data.ordering import ReadOptions as ReadOptions
     from rankproof._data.qrels import Judgement as Judgement
     from rankproof._data.replies import RecordedReply as RecordedReply
     from rankproof._data.replies import ReusedReplies as ReusedReplies
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from rankproof._data.table import Column as Column
     from rankproof._data.table import Table as Table
     from rankproof._data.table import TableSummary as TableSummary
+    from rankproof._data.validation import ReadOptions as ReadOptions
     from rankproof._evaluation.notes import Note as Note
     from rankproof._evaluation.options import EvaluateArguments as EvaluateArguments
     from rankproof._evaluation.options import ReadArguments as ReadArguments
@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from rankproof._registry import Component as Component
     from rankproof._registry import Option as Option
     from rankproof._render.formats import RenderOptions as RenderOptions
-    from rankproof._results.experiment_result import DecisionSettings as DecisionSettings
+    from rankproof._results.decision_settings import DecisionSettings as DecisionSettings
     from rankproof._results.experiment_result import SystemRun as SystemRun
     from rankproof._results.experiment_result import TimeSummary as TimeSummary
     from rankproof.models._base import CrossEncoderModel as CrossEncoderModel
@@ -159,7 +159,7 @@ else:
         Correlation="rankproof._api.values",
         RaterAgreement="rankproof._api.values",
         Stability="rankproof._api.values",
-        CompareOptions="rankproof._analysis.compare.pairs",
+        CompareOptions="rankproof._analysis.options",
         Comparison="rankproof._analysis.compare.comparison",
         Component="rankproof._registry",
         ConvertResult="rankproof._formats.write",
@@ -168,7 +168,7 @@ else:
         CrossEncoderModel="rankproof.models._base",
         DatasetBuilder="rankproof._importers.builder",
         Decision="rankproof._analysis.decision.record",
-        DecisionSettings="rankproof._results.experiment_result",
+        DecisionSettings="rankproof._results.decision_settings",
         Diagnosis="rankproof._api.values",
         DoctorReport="rankproof._api.values",
         Document="rankproof._data.corpus",
@@ -211,7 +211,7 @@ else:
         Query="rankproof._data.dataset",
         QueryTimer="rankproof.stages._base",
         ReadArguments="rankproof._evaluation.options",
-        ReadOptions="rankproof._data.ordering",
+        ReadOptions="rankproof._data.validation",
         Reference="rankproof._data.answers",
         References="rankproof._data.answers",
         RenderOptions="rankproof._render.formats",

@@ -9,7 +9,7 @@ import pytest
 
 from rankproof import _engine_choice
 from rankproof._align import engine, reference
-from rankproof._data.ordering import ReadOptions
+from rankproof._data.validation import ReadOptions
 from rankproof.errors import ExternalError, UsageError
 from support.native_cases import assert_same_hits
 

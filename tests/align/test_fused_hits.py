@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._align.engine import align_run, judge_qrels
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.fuse import fuse
 from rankproof._fusion.method import METHODS, FusionSettings, fused_scores

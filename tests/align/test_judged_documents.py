@@ -13,8 +13,8 @@ from rankproof._align import hits as hits_module
 from rankproof._align import native, reference
 from rankproof._align.hits import Hits, merge_hits
 from rankproof._align.judged_documents import judge_by_code, with_codes
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
+from rankproof._data.validation import ReadOptions
 from rankproof.errors import UsageError
 from support.native_cases import assert_same_hits
 from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, runs

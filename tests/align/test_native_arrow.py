@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from rankproof._align import reference
 from rankproof._align.hits import Hits
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.run import Run, RunRow
+from rankproof._data.validation import ReadOptions
 from support.examples import examples
 from support.native_cases import assert_same_hits, judged_at_random, outcome, readings, rows_at_random
 

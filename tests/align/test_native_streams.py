@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rankproof._data.ordering import ReadOptions
+from rankproof._data.validation import ReadOptions
 from rankproof._io.streams import ByteSource
 from support.native_cases import assert_same_hits, source_of
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from rankproof._align import reference
 from rankproof._align.hits import Hits, JudgedQueries
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
+from rankproof._data.validation import ReadOptions
 from rankproof._formats import native as tables
 from rankproof._formats import trec
 from rankproof._formats.rows import ParseOptions, build_run

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from rankproof._align.hits import Hits
-from rankproof._data.ordering import ReadOptions
+from rankproof._data.validation import ReadOptions
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError
 

@@ -21,8 +21,8 @@ from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.main import main
 from rankproof._cli.options import known_profiles
 from rankproof._data.arrays import read_only
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
+from rankproof._data.validation import ReadOptions
 from rankproof.errors import UsageError
 from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
 from support.small_results import small_results

@@ -16,7 +16,8 @@ from rankproof._analysis.changes.changes import Changes, change_sentences, chang
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.pairs import swapped
 from rankproof._cli.main import main
-from rankproof._results.experiment_result import DecisionSettings, ExperimentResult
+from rankproof._results.decision_settings import DecisionSettings
+from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError
 from support.answering_results import answering_results
 from support.before_after import SKILLS_AFTER, before_after, ranked_results, without_judgements

@@ -13,10 +13,10 @@ import pytest
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.decision_data import default_baseline
 from rankproof._analysis.compare.joined_values import primary_measure
-from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.inputs import AnalysisInput, input_from_results, input_from_runs
+from rankproof._analysis.options import CompareOptions
 from rankproof._evaluation.options import EvaluateOptions
-from rankproof._results.experiment_result import DecisionSettings
+from rankproof._results.decision_settings import DecisionSettings
 from rankproof._statistics.correction import holm
 from rankproof.errors import UsageError
 from support.analysis_inputs import input_of

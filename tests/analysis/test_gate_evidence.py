@@ -20,7 +20,7 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._cli.main import main
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
-from rankproof._results.experiment_result import Completeness
+from rankproof._results.decision_settings import Completeness
 from rankproof.measures import parse_measure
 from support.labelled_results import with_contexts, write_claim_labels
 

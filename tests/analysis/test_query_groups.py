@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._analysis.diagnose.diagnose import segments_tables
+from rankproof._analysis.options import SegmentOptions
 from rankproof._analysis.query_groups import (
     COMPARISONS,
     COMPLEXITY_SEGMENTS,
@@ -18,7 +19,7 @@ from rankproof._analysis.query_groups import (
     group_queries,
     seems_english,
 )
-from rankproof._analysis.segments import SegmentOptions, segments
+from rankproof._analysis.segments import segments
 from rankproof.errors import UsageError
 from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
 from support.paths import DOCS

@@ -14,9 +14,9 @@ import rankproof as rp
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.decision_data import same_systems, systems_without_documents, timing_notes
 from rankproof._analysis.compare.joined_values import common_values
-from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.decision.record import Costs
 from rankproof._analysis.inputs import AnalysisInput, input_from_result
+from rankproof._analysis.options import CompareOptions
 from rankproof._cli.main import main
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation import sources

@@ -12,8 +12,8 @@ import pytest
 
 import rankproof as rp
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
-from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import group_queries
 from rankproof._cli.main import main
 from rankproof._statistics.correction import holm

@@ -12,8 +12,9 @@ from scipy import stats
 
 from rankproof._analysis.bands import builtin_profiles, profiles_from_toml
 from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.options import SegmentOptions
 from rankproof._analysis.query_groups import by_list, default_grouping, group_queries
-from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segments
+from rankproof._analysis.segments import flat_segments_table, segments
 from rankproof._cli.options import read_segments
 from rankproof._data.arrays import FloatArray
 from rankproof._io.toml_file import read_toml

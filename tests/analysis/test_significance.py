@@ -10,9 +10,9 @@ from scipy import stats
 
 import rankproof as rp
 from rankproof._analysis.compare.comparison import compare_inputs
-from rankproof._analysis.compare.pairs import CompareOptions
-from rankproof._analysis.compare.significance import TESTS, Test
+from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.options import CompareOptions, Test
 from rankproof._cli.registry import parser_of
 from rankproof._data.qrels import Qrels
 from rankproof._render.comparison import render_comparison

@@ -28,7 +28,7 @@ from rankproof._plots.charts import MOST, draw_plots, means_by, query_difference
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof._plots.settings import PlotSettings, of_measure
 from rankproof._report.context import ReportContext
-from rankproof._results.experiment_result import DecisionSettings
+from rankproof._results.decision_settings import DecisionSettings
 from rankproof.errors import UsageError
 from support.examples import crossed
 from support.plot_results import HOSTILE, hostile_results, wide_input, wide_results

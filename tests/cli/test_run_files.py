@@ -19,9 +19,10 @@ import rankproof as rp
 from rankproof._analysis.inputs import input_from_results, input_from_runs
 from rankproof._analysis.run_files import results_from_runs, with_texts
 from rankproof._cli.main import main
-from rankproof._data.ordering import ReadOptions, ranked_run
+from rankproof._data.ordering import ranked_run
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._formats.read import write_folder
 from rankproof.errors import UsageError

@@ -20,7 +20,7 @@ import pytest
 
 from rankproof._align.hits import Hits
 from rankproof._cli.main import main
-from rankproof._data.ordering import ReadOptions
+from rankproof._data.validation import ReadOptions
 from rankproof._io.streams import ByteSource
 from rankproof.measures import TEXT_MEASURES, Measure, parse_measure, parse_measures
 from support.paths import GOLDEN

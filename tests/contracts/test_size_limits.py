@@ -23,13 +23,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import rankproof as rp
-from rankproof._analysis.stability import Choice, StabilityOptions, _halves
+from rankproof._analysis.options import StabilityOptions
+from rankproof._analysis.stability import Choice, _halves
 from rankproof._data.arrays import PackedIds, merged_entries, sorted_entries
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Query
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 from rankproof._engine_choice import is_built
 from rankproof._executors.base import SerialExecutor
 from rankproof._experiment.cache import MemoryBlockCache

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from rankproof import fuse
 from rankproof._align import engine, reference
 from rankproof._data.arrays import PackedIds
-from rankproof._data.ordering import ReadOptions, resolve_duplicate_columns
+from rankproof._data.ordering import resolve_duplicate_columns
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run, RunRow
+from rankproof._data.validation import ReadOptions
 from rankproof._formats.write import run_blocks
 from support.examples import examples
 from support.native_cases import assert_same_hits, judged_at_random, outcome, readings, rows_at_random

@@ -10,17 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._data.ordering import (
-    Order,
-    ReadOptions,
-    have_same_rankings,
-    order_key,
-    ranked_run,
-    resolve_duplicate_columns,
-    resolve_duplicates,
-)
+from rankproof._data.ordering import have_same_rankings, order_key, ranked_run, resolve_duplicate_columns, resolve_duplicates
 from rankproof._data.row_errors import OnDuplicate
 from rankproof._data.run import Run, RunRow
+from rankproof._data.validation import Order, ReadOptions
 from rankproof.errors import InputError
 
 scores = st.one_of(st.floats(-1e40, 1e40), st.sampled_from([0.0, -0.0, 1e39, 0.1]))

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rankproof._data.ordering import Order, ReadOptions
 from rankproof._data.run import Run
+from rankproof._data.validation import Order, ReadOptions
 from rankproof._engine_choice import is_built
 from rankproof._formats.detect import open_file
 from rankproof._formats.frames import frame_stream, is_frame, qrels_from_frame, run_from_frame

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof import _engine_choice
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 from rankproof._formats import native
 from rankproof._formats.columns import Kind
 from rankproof._formats.csv import BEIR, CSV, TSV, DelimitedFormat

@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rankproof._data.grades import parse_grade_map
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 from rankproof._formats.columns import COLUMN_NAMES, find_columns, kind_from_names
 from rankproof._formats.csv import delimited_line, split_rows
 from rankproof._formats.detect import detect

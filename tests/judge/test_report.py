@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rankproof._data.dataset import Queries, Query
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 from rankproof._formats.read import read_qrels
 from rankproof._judge.agreement import Thresholds
 from rankproof._judge.judge import JudgeReport, estimate_judging, judge_pairs, judging_tables

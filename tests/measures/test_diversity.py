@@ -16,8 +16,8 @@ from rankproof._align import hits as hits_module
 from rankproof._align import native, reference
 from rankproof._align.hits import Hits
 from rankproof._align.judged_documents import with_codes
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
+from rankproof._data.validation import ReadOptions
 from rankproof.errors import InputError, UsageError
 from rankproof.measures import MEASURES, Measure, parse_measure, parse_measures
 from rankproof.measures._subtopics import ideal_gains

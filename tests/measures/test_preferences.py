@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rankproof import Qrels, evaluate
 from rankproof._align import engine, reference
 from rankproof._align.judged_documents import judge_by_code, with_codes
-from rankproof._data.ordering import ReadOptions
+from rankproof._data.validation import ReadOptions
 from rankproof.errors import InputError, UsageError
 from rankproof.measures import parse_measure
 from rankproof.measures._groups import grouped_hits

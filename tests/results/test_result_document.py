@@ -20,7 +20,7 @@ from rankproof._data.claims import Calibration, JudgeNoise
 from rankproof._data.run import PARTS
 from rankproof._evaluation.notes import Note
 from rankproof._evaluation.result import Result
-from rankproof._results.experiment_result import DecisionSettings
+from rankproof._results.decision_settings import DecisionSettings
 from rankproof._results.folder import load_results, save_results
 from rankproof._results.result_json import ResultDocument, RunDocument
 from rankproof.errors import InputError

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rankproof._io.files import log_path
-from rankproof._results.experiment_result import DecisionSettings, ExperimentResult
+from rankproof._results.decision_settings import DecisionSettings
+from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.label_tasks import draw_documents, read_label_draw
 from rankproof._server.judging_queue import DocumentTexts, JudgingQueue, QueueOptions, build_draw_queue, new_draw
 from rankproof.errors import UsageError

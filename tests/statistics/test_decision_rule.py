@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.decision_rule import (
-    Looks,
     Risks,
     Selection,
     estimates_of_pairs,
@@ -23,6 +22,7 @@ from rankproof._statistics.decision_rule import (
     select,
 )
 from rankproof._statistics.distributions import normal_below
+from rankproof._statistics.options import Looks
 
 HALF = np.full(400, 0.5)
 

@@ -6,9 +6,9 @@ from typing import Any
 from rankproof import evaluate
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.dataset import Queries, Query
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 
 MEASURES = ("nDCG@10", "RR@10", "R@100", "Success@1", "Success@5")
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.compare.joined_values import MeasuresLike, join_systems
-from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.options import CompareOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.table import Table
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult

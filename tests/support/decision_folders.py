@@ -12,7 +12,8 @@ from rankproof import evaluate
 from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._results.experiment_result import TIME_COLUMNS, DecisionSettings, ExperimentResult
+from rankproof._results.decision_settings import DecisionSettings
+from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
 from support.small_results import small_results
 
 MEASURES = ("nDCG@10", "RR@10", "R@20")

@@ -11,8 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rankproof._align.hits import Hits, JudgedQueries
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rankproof._align import reference
 from rankproof._align.hits import Hits
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
+from rankproof._data.validation import ReadOptions
 
 Grades = dict[str, dict[str, int]]
 Scores = dict[str, dict[str, float]]

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from rankproof._align import native
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 from rankproof._io.streams import ByteSource
 from rankproof._native import align, bert, bm25, documents, merge, permutation, topk, word_vectors
 from rankproof.models._tokenizer import TokenizerFile, word_pieces

@@ -16,8 +16,8 @@ import numpy as np
 
 from rankproof._align import native, reference
 from rankproof._align.hits import Hits, JudgedQueries
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.row_errors import OnDuplicate
+from rankproof._data.validation import ReadOptions
 from rankproof.errors import RankproofError
 
 POLICIES: tuple[OnDuplicate, ...] = ("error", "keep-best", "keep-first", "keep-last")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from rankproof import _engine_choice
 from rankproof._align.hits import Hits, JudgedQueries
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 
 if TYPE_CHECKING:
     from rankproof._io.streams import ByteSource

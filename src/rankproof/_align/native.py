@@ -14,11 +14,12 @@ import numpy as np
 
 from rankproof._align.hits import MAX_EXAMPLE_QUERIES, MAX_TAGS, AlignmentCounts, Hits, JudgedQueries, Ties, merge_hits
 from rankproof._data.arrays import IntArray, PackedIds
-from rankproof._data.ordering import ReadOptions, resolve_duplicates
+from rankproof._data.ordering import resolve_duplicates
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import NO_RANK, Run
 from rankproof._data.text import other_unicode_forms
+from rankproof._data.validation import ReadOptions
 from rankproof._io.file_errors import file_error
 from rankproof._native import align
 from rankproof.errors import InputError

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._align.hits import MAX_EXAMPLE_QUERIES, MAX_TAGS, AlignmentCounts, Hits, JudgedQueries, Ties
-from rankproof._data.ordering import RankScoreAgreement, ReadOptions, order_key, query_agreement, resolve_duplicates
+from rankproof._data.ordering import RankScoreAgreement, order_key, query_agreement, resolve_duplicates
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import NO_RANK, Run, RunRow
 from rankproof._data.text import other_unicode_forms
+from rankproof._data.validation import ReadOptions
 from rankproof._io.streams import ByteSource
 
 

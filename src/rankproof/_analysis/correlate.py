@@ -11,10 +11,11 @@ import numpy as np
 
 from rankproof._analysis.values import oriented_value
 from rankproof._data.arrays import FloatArray, IntArray, repeat_each
-from rankproof._data.ordering import ReadOptions, ranked_run
+from rankproof._data.ordering import ranked_run
 from rankproof._data.run import Run
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import format_p, pluralise
+from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.result import Result
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._statistics.correction import is_number, setting_error

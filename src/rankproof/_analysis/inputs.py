@@ -10,15 +10,16 @@ from typing import Any
 
 from rankproof._data.answers import Answers
 from rankproof._data.dataset import Dataset, Queries
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import in_a_sentence
+from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._evaluation.result import Result, answer_inputs_of, inputs_of
 from rankproof._evaluation.sources import RunSources, read_judgements
-from rankproof._results.experiment_result import COLLAPSE_KEY, DecisionSettings, ExperimentResult, SystemRun
+from rankproof._results.decision_settings import DecisionSettings
+from rankproof._results.experiment_result import COLLAPSE_KEY, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,36 +20,20 @@ from rankproof._analysis.band_tables import (
 )
 from rankproof._analysis.bands import BandProfile, Bands, builtin_profiles
 from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.options import SegmentOptions
 from rankproof._analysis.query_groups import MIN_QUERIES, Grouping, small_segment_warnings
 from rankproof._analysis.values import measure_results
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_p, format_value, pluralise
 from rankproof._evaluation.result import MeasureResult
-from rankproof._statistics.correction import (
-    CORRECTION,
-    CORRECTION_NAMES,
-    CORRECTIONS,
-    SAMPLES,
-    Correction,
-    SamplingOptions,
-    level_of,
-)
+from rankproof._statistics.correction import CORRECTIONS, level_of
 from rankproof._statistics.intervals import Interval, bounded_mean_interval, describe_interval_method
 from rankproof._statistics.means import weighted_mean
+from rankproof._statistics.options import CORRECTION_NAMES
 from rankproof._statistics.permutation import label_p, smallest_label_p, why_not_significant
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
-
-PERMUTATIONS = SAMPLES._replace(description="number of random permutations of the segments")
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentOptions(SamplingOptions):
-    """The statistics of the tests of segments."""
-
-    samples: Annotated[int, PERMUTATIONS] = 10_000
-    correction: Annotated[Correction, CORRECTION] = "holm"
 
 
 @dataclass(frozen=True, slots=True)

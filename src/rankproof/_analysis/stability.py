@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.compare.joined_values import ranking_values
-from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.decision.judge_sentences import by_unchecked_judge
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.inputs import AnalysisInput, check_judged
+from rankproof._analysis.options import CompareOptions, StabilityOptions
 from rankproof._analysis.values import format_points
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.grades import GradeReader
@@ -22,11 +22,8 @@ from rankproof._data.ordering import ranked_run
 from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import in_a_sentence, pluralise
-from rankproof._data.validation import SEED, check_options, checked_integer
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.result import Result, runs_of_systems
-from rankproof._registry import Option
-from rankproof._statistics.correction import ALPHA
 from rankproof._statistics.deterministic import products, random_words, stream_key, to_exact_sum
 from rankproof._statistics.distributions import student_quantile
 from rankproof.errors import UsageError, for_message
@@ -37,29 +34,6 @@ STANDS = 0.95
 _MIN_QUERIES = 10
 _CELLS = 1 << 21
 _ROUNDING = 1e-12
-
-
-SPLITS = Option("number of random halves of the queries", least=1, most=1_000_000)
-ROUNDS = Option("how often grades are changed at random", least=1, most=100_000)
-FLIP = Option("the share of the grades that a round changes", least=0, most=1, metavar="F")
-POOLS = Option("depths: only documents in the top of any run keep their judgement", metavar="N,N…")
-
-
-@dataclass(frozen=True, slots=True)
-class StabilityOptions:
-    """Options of the checks."""
-
-    splits: Annotated[int, SPLITS] = 1_000
-    flip: Annotated[float, FLIP] = 0.1
-    rounds: Annotated[int, ROUNDS] = 50
-    pools: Annotated[tuple[int, ...], POOLS] = (10, 20, 50)
-    alpha: Annotated[float, ALPHA] = 0.05
-    seed: Annotated[int, SEED] = 0
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        for depth in self.pools:
-            checked_integer("pools", depth)
 
 
 @dataclass(frozen=True, slots=True)

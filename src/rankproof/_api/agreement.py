@@ -10,15 +10,9 @@ from typing import Annotated, Any, Unpack
 
 from rankproof._analysis.correlate import SystemOrder, correlate_orders, correlate_rankings, ordering_measures, system_order
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput
-from rankproof._analysis.stability import FLIP, POOLS, ROUNDS, SPLITS, on_common_queries
-from rankproof._api.inputs import (
-    DataLike,
-    RunsLike,
-    analysis_input,
-    holds_results,
-    results_of,
-    with_value_notes,
-)
+from rankproof._analysis.options import FLIP, POOLS, ROUNDS, SPLITS
+from rankproof._analysis.stability import on_common_queries
+from rankproof._api.inputs import DataLike, RunsLike, analysis_input, holds_results, results_of, with_value_notes
 from rankproof._api.values import Correlation, Stability
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
@@ -29,8 +23,8 @@ from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, ma
 from rankproof._evaluation.sources import RunSources, read_judgements
 from rankproof._evaluation.user_forms import Coercion, QrelsLike
 from rankproof._registry import Option
-from rankproof._results.experiment_result import COSTS, LABELS_BY, MARGIN, PRIMARY, LabelsBy
-from rankproof._statistics.correction import ALPHA
+from rankproof._results.decision_settings import COSTS, LABELS_BY, MARGIN, PRIMARY, LabelsBy
+from rankproof._statistics.options import ALPHA
 from rankproof._statistics.rank_correlation import PERSISTENCE
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
@@ -157,7 +151,7 @@ def stability(
     **options: Unpack[EvaluateArguments],
 ) -> Stability:
     """Whether the decision of `compare` stands with half of the queries, changed grades, other judges and a shallower pool."""
-    from rankproof._analysis.stability import StabilityOptions
+    from rankproof._analysis.options import StabilityOptions
     from rankproof._analysis.stability import stability as check
 
     if isinstance(pools, str | bytes) or not isinstance(pools, Iterable):

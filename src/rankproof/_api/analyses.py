@@ -10,10 +10,8 @@ from typing import Annotated, Any, Unpack
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.joined_values import deciding_measure
 from rankproof._analysis.compare.look_log import logged_comparison
-from rankproof._analysis.compare.pairs import EQUIVALENCE, INTERVAL, RESAMPLES, SIGN_FLIPS, TEST, CompareOptions
-from rankproof._analysis.compare.significance import Test
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, check_judged, checked_system, set_corpus_size, whole_rankings
-from rankproof._analysis.segments import PERMUTATIONS
+from rankproof._analysis.options import EQUIVALENCE, INTERVAL, PERMUTATIONS, RESAMPLES, SIGN_FLIPS, TEST, CompareOptions, Test
 from rankproof._api.inputs import (
     DataLike,
     DatasetOption,
@@ -33,7 +31,7 @@ from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments
 from rankproof._io.open import path_text
 from rankproof._registry import Option
-from rankproof._results.experiment_result import (
+from rankproof._results.decision_settings import (
     BASELINE,
     COSTS,
     JUDGEMENTS,
@@ -44,9 +42,7 @@ from rankproof._results.experiment_result import (
     Completeness,
     LabelsBy,
 )
-from rankproof._statistics.correction import ALPHA, CORRECTION, Correction
-from rankproof._statistics.decision_rule import Looks
-from rankproof._statistics.intervals import IntervalMethod
+from rankproof._statistics.options import ALPHA, CORRECTION, Correction, IntervalMethod, Looks
 from rankproof.measures._base import Measure
 
 
@@ -211,7 +207,7 @@ def segments(
 ) -> Segments:
     """The values of groups of queries, and the groups on which a system is significantly weaker."""
     from rankproof._analysis.bands import requested_profiles
-    from rankproof._analysis.segments import SegmentOptions
+    from rankproof._analysis.options import SegmentOptions
     from rankproof._analysis.segments import segments as make_tables
 
     settings = SegmentOptions(correction=correction, alpha=alpha, samples=samples, seed=seed)

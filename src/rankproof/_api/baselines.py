@@ -12,21 +12,12 @@ from rankproof._analysis.bands import BandProfile, requested_profiles
 from rankproof._analysis.baselines import FULL_TEXT, TITLE_ONLY, reference_systems
 from rankproof._analysis.baselines import baselines as make_tables
 from rankproof._analysis.inputs import AnalysisInput, check_judged, check_same_dataset, set_corpus_size
-from rankproof._api.inputs import (
-    DataLike,
-    DatasetOption,
-    MeasuresOption,
-    RunsLike,
-    analysis_input,
-    dataset_of,
-    with_value_notes,
-)
+from rankproof._api.inputs import DataLike, DatasetOption, MeasuresOption, RunsLike, analysis_input, dataset_of, with_value_notes
 from rankproof._api.values import Baselines
 from rankproof._data.dataset import Dataset
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.run import Run
 from rankproof._data.table import Table
-from rankproof._data.validation import BANDS, DOCUMENTS, PROFILE, public
+from rankproof._data.validation import BANDS, DOCUMENTS, PROFILE, ReadOptions, public
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateArguments
 from rankproof._evaluation.result import Result

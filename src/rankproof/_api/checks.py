@@ -38,7 +38,7 @@ from rankproof._evaluation.sources import read_judgements
 from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
 from rankproof._io.files import write_blocks
 from rankproof._registry import Option
-from rankproof._results.experiment_result import JUDGEMENTS, LABELS_BY, Completeness, LabelsBy
+from rankproof._results.decision_settings import JUDGEMENTS, LABELS_BY, Completeness, LabelsBy
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
 

@@ -20,9 +20,8 @@ from rankproof._api.inputs import (
     with_run_texts,
 )
 from rankproof._api.values import Export, Plot, Plots, Report
-from rankproof._data.ordering import Order
 from rankproof._data.run import Run
-from rankproof._data.validation import public
+from rankproof._data.validation import Order, public
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, make_evaluate_options
@@ -35,7 +34,7 @@ from rankproof._fusion.fuse import fit_fusion as fit_runs
 from rankproof._fusion.fuse import fuse as fuse_runs
 from rankproof._fusion.method import PARAMETERS, FittedFusion
 from rankproof._registry import Option
-from rankproof._results.experiment_result import (
+from rankproof._results.decision_settings import (
     BASELINE,
     COSTS,
     JUDGEMENTS,
@@ -44,11 +43,10 @@ from rankproof._results.experiment_result import (
     MARGIN,
     PRIMARY,
     Completeness,
-    ExperimentResult,
     LabelsBy,
-    subset_results,
 )
-from rankproof._statistics.decision_rule import Looks
+from rankproof._results.experiment_result import ExperimentResult, subset_results
+from rankproof._statistics.options import Looks
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 

@@ -12,8 +12,7 @@ import numpy as np
 from rankproof._api.inputs import DatasetOption
 from rankproof._api.values import Tuning
 from rankproof._data.arrays import FloatArray
-from rankproof._data.ordering import ReadOptions
-from rankproof._data.validation import SEED, public
+from rankproof._data.validation import SEED, ReadOptions, public
 from rankproof._evaluation.evaluate import evaluate_runs, no_judged_query_error
 from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options

@@ -7,15 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from rankproof._cli.flags import (
-    add_flag,
-    add_flags,
-    add_option,
-    judgement_options,
-    query_ids,
-    settings_by_name,
-    values_of,
-)
+from rankproof._cli.flags import add_flag, add_flags, add_option, judgement_options, query_ids, settings_by_name, values_of
 from rankproof._data.validation import BY
 from rankproof._evaluation.options import EvaluateArguments, ReadArguments
 from rankproof._render.formats import RESULT_FORMATS
@@ -80,7 +72,7 @@ def add_decision_options(group: argparse._ArgumentGroup, *, primary: str = "", o
 
     Without `of_rankings` there are no unjudged documents, and no option for them.
     """
-    from rankproof._results.experiment_result import DecisionSettings
+    from rankproof._results.decision_settings import DecisionSettings
 
     for name, setting in settings_by_name(DecisionSettings).items():
         if name == "primary" and primary:
@@ -113,7 +105,7 @@ def without_repeats(option: str, pairs: Sequence[tuple[str, float]]) -> dict[str
 
 def decision_options(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments of `compare_inputs` for these options."""
-    from rankproof._results.experiment_result import DecisionSettings
+    from rankproof._results.decision_settings import DecisionSettings
 
     return values_of(args, DecisionSettings) | {"costs": None if args.costs is None else without_repeats("--cost", args.costs)}
 

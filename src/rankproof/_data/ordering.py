@@ -4,35 +4,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, pairwise
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._data.row_errors import OnDuplicate, row_error
+from rankproof._data.row_errors import row_error
 from rankproof._data.run import NO_RANK, Run, RunRow
+from rankproof._data.validation import ReadOptions
 from rankproof.errors import InputError
-
-Order = Literal["score", "rank"]
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How rankings are read, ordered and truncated.
-
-    `depth` and `judged_only` are -M and -J of trec_eval; `float32` compares scores as trec_eval 9 does.
-    """
-
-    order: Order = "score"
-    lower_is_better: bool = False
-    float32: bool = False
-    on_duplicate: OnDuplicate = "error"
-    depth: int | None = None
-    judged_only: bool = False
-    threads: int = 1
-
 
 QueryColumns = tuple[Sequence[str], FloatArray, FloatArray]
 """Documents in input order, their scores, and the keys that order them, highest first."""

@@ -1,14 +1,13 @@
-"""Checks of arguments, settings and ids, and the Options of arguments that several functions have."""
+"""Checks of arguments, settings and ids, how rankings are read, and the Options of arguments that several functions have."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING
+from dataclasses import MISSING, dataclass
 from functools import wraps
+from numbers import Integral
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
-
-import numpy as np
 
 from rankproof._data.row_errors import OnConflict, OnDuplicate, row_error
 from rankproof._registry import Option, Setting, arguments_of, settings_of
@@ -139,9 +138,10 @@ def _bounds(least: float | None, most: float | None, *, form: str, open_: bool =
 
 def checked_id(value: object, column: str, *, source: str = "", line: int | None = None) -> str:
     """The value as an id: text, or an integer as its decimal text; anything else is an error."""
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return str(int(value))
     if not isinstance(value, str):
+        # Also the integers of numpy, which numpy registers, so that checks of options need not import it.
+        if isinstance(value, Integral) and not isinstance(value, bool):
+            return str(int(value))
         raise row_error("id-type", source=source, line=line, column=column, token=repr(value), kind=type(value).__name__)
     if not value:
         raise row_error("id-empty", source=source, line=line, column=column)
@@ -172,6 +172,25 @@ def _check_surrogates(value: str, column: str, source: str, line: int | None) ->
 
 def _surrogate_error(value: str, column: str, source: str, line: int | None) -> InputError:
     return row_error("id-surrogate", source=source, line=line, column=column, token=ascii(value))
+
+
+Order = Literal["score", "rank"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How rankings are read, ordered and truncated.
+
+    `depth` and `judged_only` are -M and -J of trec_eval; `float32` compares scores as trec_eval 9 does.
+    """
+
+    order: Order = "score"
+    lower_is_better: bool = False
+    float32: bool = False
+    on_duplicate: OnDuplicate = "error"
+    depth: int | None = None
+    judged_only: bool = False
+    threads: int = 1
 
 
 P = ParamSpec("P")

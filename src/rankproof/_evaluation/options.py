@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypedDict
 
-from rankproof._data.ordering import Order, ReadOptions
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.validation import (
     Delimiter,
@@ -15,6 +14,8 @@ from rankproof._data.validation import (
     GradeMapOption,
     OnConflictOption,
     OnDuplicateOption,
+    Order,
+    ReadOptions,
     check_arguments,
     checked_id,
 )

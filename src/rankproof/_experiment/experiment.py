@@ -17,7 +17,7 @@ from rankproof._data.view import View, Viewed
 from rankproof._evaluation.result import Result
 from rankproof._formats.read import SAMPLE
 from rankproof._registry import Option
-from rankproof._results.experiment_result import (
+from rankproof._results.decision_settings import (
     BASELINE,
     COSTS,
     JUDGEMENTS,
@@ -28,9 +28,10 @@ from rankproof._results.experiment_result import (
     Completeness,
     DecisionSettings,
     LabelsBy,
-    SystemKind,
 )
-from rankproof._statistics.decision_rule import Looks, parse_margin
+from rankproof._results.experiment_result import SystemKind
+from rankproof._statistics.decision_rule import parse_margin
+from rankproof._statistics.options import Looks
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure

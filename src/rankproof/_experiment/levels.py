@@ -10,9 +10,10 @@ from typing import Any
 
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Dataset, chunk_id, chunk_separator
-from rankproof._data.ordering import Ranking, ReadOptions
+from rankproof._data.ordering import Ranking
 from rankproof._data.qrels import Qrels, highest_grade
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.result import Result, SystemResult

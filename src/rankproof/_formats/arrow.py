@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankproof._data.grades import GradeReader
-from rankproof._data.ordering import Order
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import Run, RunRow
+from rankproof._data.validation import Order
 from rankproof._extras import extra
 from rankproof._formats.columns import Columns, Kind, find_columns, kind_from_names
 from rankproof._formats.rows import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from rankproof._data.ordering import Order
 from rankproof._data.row_errors import row_error
+from rankproof._data.validation import Order
 from rankproof._io.file_errors import file_error
 from rankproof.errors import UsageError, for_message, type_phrase
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankproof._data.grades import GradeMap
-from rankproof._data.ordering import Order, ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import Run
+from rankproof._data.validation import Order, ReadOptions
 from rankproof._formats.columns import Kind, is_header
 from rankproof._formats.csv import checked_delimiter
 from rankproof._formats.registry import format_named, format_of_suffix, own_format_of_suffix, system_name

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from typing import Any
 
 from rankproof._data.grades import GradeMap, GradeReader
-from rankproof._data.ordering import Order, ReadOptions
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run, RunRow
+from rankproof._data.validation import Order, ReadOptions
 from rankproof._extras import extra
 from rankproof._formats.arrow import RowStream, StreamColumns, judgements, load_pyarrow, run_rows, stream_layout
 from rankproof._formats.columns import Columns, find_columns

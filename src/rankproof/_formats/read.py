@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from rankproof._data.corpus import Corpus, Document, TextRecord
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.grades import GradeMap, GradeReader
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 from rankproof._extras import extra
 from rankproof._formats.csv import BEIR
 from rankproof._formats.detect import open_file

@@ -12,11 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from rankproof._data.grades import GradeMap, GradeReader, checked_grade_map
-from rankproof._data.ordering import ReadOptions, best_first_order, resolve_duplicates
+from rankproof._data.ordering import best_first_order, resolve_duplicates
 from rankproof._data.qrels import Judgement, Qrels, label_of, qrels_of_rows, subtopic_of
 from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import Run, RunRow, checked_score
-from rankproof._data.validation import checked_id
+from rankproof._data.validation import ReadOptions, checked_id
 from rankproof._formats.columns import Columns, Kind, find_columns
 from rankproof._io.file_errors import DamagedFileError, file_error
 from rankproof.errors import InputError

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from rankproof._data.grades import GradeMap, describe_judges
-from rankproof._data.ordering import ReadOptions, rank_score_agreement
+from rankproof._data.ordering import rank_score_agreement
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
+from rankproof._data.validation import ReadOptions
 from rankproof._data.view import View, Viewed
 from rankproof._formats.detect import OpenedFile, open_file
 from rankproof._formats.read import SAMPLE, is_irds_name, read_plain_dataset, read_qrels, write_folder

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray, list_numbers, list_places, repeat_each
-from rankproof._data.ordering import Ranking, ReadOptions, resolve_duplicates
+from rankproof._data.ordering import Ranking, resolve_duplicates
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import NO_RANK, Run
+from rankproof._data.validation import ReadOptions
 from rankproof._fusion.kernels import RowsOfRun, best_first, candidates
 from rankproof._fusion.normalisations import NORMALISATIONS, ScoreLists, is_sorted
 

@@ -10,10 +10,10 @@ from typing import Any, get_args
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray, list_places, read_only
-from rankproof._data.ordering import Order, Ranking, ReadOptions
+from rankproof._data.ordering import Ranking
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
-from rankproof._data.validation import checked_integer
+from rankproof._data.validation import Order, ReadOptions, checked_integer
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.kernels import best_first, documents_at
 from rankproof._fusion.method import (

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rankproof._data.corpus import Corpus, Document
-from rankproof._data.ordering import ReadOptions, best_first_order, order_key, resolve_duplicates
+from rankproof._data.ordering import best_first_order, order_key, resolve_duplicates
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 from rankproof._formats.trec import numbered_lines
 from rankproof._io.streams import ByteSource
 from rankproof._results.experiment_result import ExperimentResult

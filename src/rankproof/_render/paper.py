@@ -18,7 +18,7 @@ from rankproof._io.escape import escape_csv, for_latex
 from rankproof._render.result import summary_table
 from rankproof._render.table import latex_table
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun, TimeSummary, timed_queries
-from rankproof._statistics.correction import CORRECTION_NAMES
+from rankproof._statistics.options import CORRECTION_NAMES
 from rankproof.measures._parse import parse_measure
 
 LETTERS_MEAN = "Superscript letters: significantly better than the systems with these letters"

@@ -11,13 +11,8 @@ from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.summary import compare_results
 from rankproof._analysis.compare.tables import PairRecord
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
-from rankproof._analysis.segments import SegmentOptions
-from rankproof._analysis.values import (
-    best_systems,
-    in_summary,
-    mean_intervals,
-    oriented_value,
-)
+from rankproof._analysis.options import SegmentOptions
+from rankproof._analysis.values import best_systems, in_summary, mean_intervals, oriented_value
 from rankproof._evaluation.result import MeasureResult
 from rankproof._results.experiment_result import ExperimentResult, SystemRun, TimeSummary, ranking_systems
 from rankproof._statistics.intervals import Interval, describe_interval_method

@@ -10,7 +10,8 @@ from rankproof._data.dataset import Queries
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.result import Result, SystemResult
-from rankproof._results.experiment_result import ANSWERS_FILE_KIND, DecisionSettings, ExperimentResult, SystemRun
+from rankproof._results.decision_settings import DecisionSettings
+from rankproof._results.experiment_result import ANSWERS_FILE_KIND, ExperimentResult, SystemRun
 from rankproof._results.provenance import provenance
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import first_ids, pluralise, query_range
 from rankproof._data.view import View, Viewed, ViewedTables
 from rankproof._evaluation.result import MAX_DECIDED, Result, repeat_name, subset_result
-from rankproof._registry import Option
-from rankproof._statistics.decision_rule import Looks
+from rankproof._results.decision_settings import DecisionSettings
 from rankproof.errors import RankproofError, UsageError, for_message
 
 if TYPE_CHECKING:
@@ -31,9 +30,6 @@ COLLAPSE_KEY = "collapse"
 """The fact of a system whose ranking of chunks was collapsed to documents."""
 REPEATS_FACT = "repeats"
 """The fact of a system that was run several times: how often."""
-LabelsBy = Literal["people"]
-Completeness = Literal["complete"]
-"""Who gave the labels, if the user says so."""
 SystemKind = Literal["retrieval", "fusion", "rerank", "answer", "rewrite", "chunks", "run"]
 TIME_COLUMNS = (*PARTS, "total")
 ANSWERS_FILE_KIND = "AnswersFile"
@@ -181,36 +177,6 @@ def timed_queries(system_runs: Iterable[SystemRun]) -> str:
 def reused_replies(system_runs: Iterable[SystemRun]) -> tuple[ReusedReplies, ...]:
     """What each system rests on that an earlier run recorded."""
     return tuple(replace(run.reused, system=run.name) for run in system_runs if run.reused)
-
-
-PRIMARY = Option("the measure that decides", metavar="MEASURE", unset="nDCG@10")
-MARGIN = Option(
-    "how far below the best a system may be: 0.01, or 5% of the best mean", metavar="D", unset="0.02 or 10%, the smaller one"
-)
-BASELINE = Option("the system to compare with", metavar="NAME", unset="every pair is compared; tables compare with bm25")
-COSTS = Option(
-    "cost of a system in any unit, instead of its latency or price", flag="--cost", metavar="NAME=N", repeated=True, rare=True
-)
-LABELS_BY = Option("people: the labels are people's, even if the files name a machine judge", unset="as the files say", rare=True)
-LOOKS = Option("many: limits for looking again and again while queries arrive", unset="one, or as the log says", rare=True)
-JUDGEMENTS = Option("complete: no relevant document is unjudged", unset="unjudged documents may prevent a decision", rare=True)
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionSettings:
-    """The settings of the decision. None stands for the default."""
-
-    primary: Annotated[str | None, PRIMARY] = None
-    margin: Annotated[float | str | None, MARGIN] = None
-    baseline: Annotated[str | None, BASELINE] = None
-    costs: Annotated[Mapping[str, float], COSTS] = field(default_factory=dict, hash=False)
-    labels_by: Annotated[LabelsBy | None, LABELS_BY] = None
-    looks: Annotated[Looks | None, LOOKS] = None
-    judgements: Annotated[Completeness | None, JUDGEMENTS] = None
-
-    def updated(self, **changes: Any) -> DecisionSettings:
-        """The settings with those that are given, which are not None or empty, in place of their own."""
-        return replace(self, **{name: value for name, value in changes.items() if value not in (None, {})})
 
 
 USUAL_BASELINE = "bm25"

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.dataset import Dataset
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels, highest_grade
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.text import format_value, pluralise
+from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._importers.registry import read_dataset

@@ -17,8 +17,9 @@ from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.escape import escape_json
 from rankproof._io.files import RESULTS_FORMAT
 from rankproof._io.strict_json import plain_record
-from rankproof._results.experiment_result import TIME_COLUMNS, Completeness, ExperimentResult, LabelsBy, SystemKind, SystemRun
-from rankproof._statistics.decision_rule import Looks
+from rankproof._results.decision_settings import Completeness, LabelsBy
+from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemKind, SystemRun
+from rankproof._statistics.options import Looks
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MODULE_AND_NAME, parse_measures, split_measures

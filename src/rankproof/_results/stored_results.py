@@ -13,17 +13,18 @@ import numpy as np
 
 from rankproof._data.answers import Answers, nuggets_from_queries, references_from_queries
 from rankproof._data.arrays import FloatArray, read_only
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.replies import RecordedReply
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
+from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._formats.detect import OpenedFile
 from rankproof._io.files import RESULT_FILE
 from rankproof._io.open import open_folder_source
-from rankproof._results.experiment_result import TIME_COLUMNS, DecisionSettings, ExperimentResult, SystemRun, measured_runs
+from rankproof._results.decision_settings import DecisionSettings
+from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun, measured_runs
 from rankproof._results.result_json import (
     DAMAGED_FIX,
     RUNS_FOLDER,

@@ -1,19 +1,15 @@
-"""Corrections for multiple tests, and the options of tests that sample."""
+"""Corrections for multiple tests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
-from rankproof._data.validation import SEED, check_options
-from rankproof._registry import Option
+from rankproof._statistics.options import Correction
 from rankproof.errors import UsageError, for_message
-
-Correction = Literal["holm", "bonferroni", "bh", "none"]
 
 
 def holm(p: FloatArray) -> FloatArray:
@@ -68,35 +64,6 @@ CORRECTIONS: dict[Correction, Callable[[FloatArray], FloatArray]] = {
     "bh": benjamini_hochberg,
     "none": lambda p: p,
 }
-CORRECTION_NAMES: dict[Correction, str] = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "bh": "Benjamini-Hochberg",
-    "none": "no correction",
-}
-
-
-MIN_SAMPLES = 100
-ALPHA = Option("significance level", above=0, below=0.5, metavar="A", rare=True)
-SAMPLES = Option("number of random samples", least=MIN_SAMPLES, most=10_000_000, rare=True)
-CORRECTION = Option("correction for multiple tests", rare=True)
-
-
-@dataclass(frozen=True, slots=True)
-class SamplingOptions:
-    """The settings of tests that sample."""
-
-    alpha: Annotated[float, ALPHA] = 0.05
-    samples: Annotated[int, SAMPLES] = 100_000
-    seed: Annotated[int, SEED] = 0
-
-    def __post_init__(self) -> None:
-        check_options(self)
-
-    @property
-    def percent(self) -> str:
-        """The confidence level of an interval."""
-        return f"{100 * (1 - self.alpha):.4g}%"
 
 
 def is_number(value: Any) -> bool:

@@ -11,16 +11,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._statistics.distributions import normal_below, normal_quantile
 from rankproof._statistics.means import effective_size, weighted_mean
+from rankproof._statistics.options import Looks
 from rankproof.errors import UsageError, for_message
 
-Looks = Literal["one", "many"]
 LOOK_LIMITS: dict[Looks, float] = {"one": 0.05, "many": 0.006}
 """The highest risk of a chosen system among two: for one look at the data, and for looks while queries arrive."""
 

@@ -11,9 +11,9 @@ from rankproof._data.arrays import FloatArray
 from rankproof._statistics.deterministic import products, random_words, stream_key, to_exact_sum
 from rankproof._statistics.distributions import normal_below, normal_quantile, student_quantile
 from rankproof._statistics.means import effective_size
+from rankproof._statistics.options import IntervalMethod
 from rankproof._statistics.paired import PairedStatistics, paired_statistics
 
-IntervalMethod = Literal["t", "bca", "percentile"]
 BootstrapMethod = Literal["bca", "percentile"]
 METHOD_NAMES: dict[IntervalMethod, str] = {"t": "Student's t", "bca": "bootstrap, BCa", "percentile": "bootstrap, percentile"}
 Interval = tuple[float, float]

@@ -15,9 +15,10 @@ import numpy as np
 from rankproof._data.answers import Answer, Answers
 from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY
-from rankproof._data.ordering import Order, Ranking, ReadOptions, ranked_run
+from rankproof._data.ordering import Ranking, ranked_run
 from rankproof._data.row_errors import OnDuplicate
 from rankproof._data.text import first_ids, pluralise
+from rankproof._data.validation import Order, ReadOptions
 from rankproof._formats.detect import open_file
 from rankproof._formats.read import format_is_detected
 from rankproof._formats.texts import read_answers

@@ -14,9 +14,10 @@ from rankproof._analysis.answers.trust import calibration_words
 from rankproof._analysis.bands import BandProfile
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.joined_values import join_systems
-from rankproof._analysis.compare.pairs import CompareOptions, compare_pairs
+from rankproof._analysis.compare.pairs import compare_pairs
 from rankproof._analysis.compare.tables import comparison_facts, verdict_table
 from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.values import best_systems
 from rankproof._data.arrays import FloatArray
 from rankproof._data.claims import Calibration

@@ -10,9 +10,10 @@ from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._analysis.audit.conventions import CONVENTIONS, Convention, Ties, Tool
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import measure_result, query_counts
-from rankproof._data.ordering import ReadOptions, order_key, resolve_duplicates
+from rankproof._data.ordering import order_key, resolve_duplicates
 from rankproof._data.run import Run, RunRow
 from rankproof._data.table import CellValue, Column, Table, TableSummary
+from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.sources import align, prepare_judgements
 from rankproof._evaluation.value_ranges import value_range

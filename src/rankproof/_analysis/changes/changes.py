@@ -19,8 +19,9 @@ from rankproof._data.dataset import Queries
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._evaluation.result import Result
-from rankproof._results.experiment_result import Completeness, ExperimentResult, LabelsBy, SystemRun
-from rankproof._statistics.decision_rule import Looks
+from rankproof._results.decision_settings import Completeness, LabelsBy
+from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof._statistics.options import Looks
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 

@@ -40,13 +40,8 @@ from rankproof._analysis.compare.joined_values import (
     settings_primary,
     with_measures,
 )
-from rankproof._analysis.compare.pairs import CompareOptions, PairComparison, compare_named_pairs, compare_pairs
-from rankproof._analysis.compare.segment_differences import (
-    SEGMENT_DIFFERENCES,
-    SegmentDifference,
-    compared_pairs,
-    segment_tables,
-)
+from rankproof._analysis.compare.pairs import PairComparison, compare_named_pairs, compare_pairs
+from rankproof._analysis.compare.segment_differences import SEGMENT_DIFFERENCES, SegmentDifference, compared_pairs, segment_tables
 from rankproof._analysis.compare.significance import all_systems_notes
 from rankproof._analysis.compare.tables import (
     PairRecord,
@@ -67,14 +62,17 @@ from rankproof._analysis.decision.record import Costs, Decision
 from rankproof._analysis.decision.repeats import REPEATS, repeats_table
 from rankproof._analysis.decision.scenarios import doubt_table
 from rankproof._analysis.inputs import AnalysisInput, checked_system, named_measure
+from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import Grouping
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, ViewedTables
-from rankproof._results.experiment_result import Completeness, LabelsBy, reused_replies
-from rankproof._statistics.decision_rule import Looks, Margin, MarginLike, checked_looks, parse_margin
+from rankproof._results.decision_settings import Completeness, LabelsBy
+from rankproof._results.experiment_result import reused_replies
+from rankproof._statistics.decision_rule import Margin, MarginLike, checked_looks, parse_margin
 from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
+from rankproof._statistics.options import Looks
 from rankproof.measures._base import Measure
 
 ComparedPart = tuple[JoinedValues, Sequence[PairComparison]]

@@ -14,8 +14,8 @@ from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, JudgeCheck
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.decision_rule import Looks
 from rankproof._statistics.labelled_means import MIN_CLAIM_LABELS, MIN_FOR_INTERVAL, LabelledMeans, labelled_means, labels_needed
+from rankproof._statistics.options import Looks
 
 Decide = Callable[[DecisionData, Looks], Decision]
 

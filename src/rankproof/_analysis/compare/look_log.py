@@ -19,7 +19,7 @@ from rankproof._data.text import ordinal, pluralise
 from rankproof._io.strict_json import JsonObject, parse_strict_json
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.provenance import utc_now
-from rankproof._statistics.decision_rule import Looks
+from rankproof._statistics.options import Looks
 from rankproof.errors import InputError, for_message
 from rankproof.measures._base import Measure
 

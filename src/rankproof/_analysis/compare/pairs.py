@@ -5,35 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 
 from rankproof._analysis.compare.joined_values import JoinedValues
-from rankproof._analysis.compare.significance import TESTS, Test, TestedPair, check_applies, tested_pairs
+from rankproof._analysis.compare.significance import TESTS, TestedPair, check_applies, tested_pairs
 from rankproof._analysis.inputs import checked_system_name
+from rankproof._analysis.options import CompareOptions
 from rankproof._data.arrays import FloatArray
-from rankproof._data.text import pluralise
-from rankproof._registry import Option
-from rankproof._statistics.correction import (
-    CORRECTION,
-    CORRECTION_NAMES,
-    CORRECTIONS,
-    SAMPLES,
-    Correction,
-    SamplingOptions,
-    holm_of_two,
-    level_of,
-)
-from rankproof._statistics.intervals import (
-    Interval,
-    IntervalMethod,
-    bootstrap_interval,
-    describe_interval_method,
-    enough_differ,
-    resampled_means,
-    t_interval,
-)
+from rankproof._statistics.correction import CORRECTIONS, holm_of_two
+from rankproof._statistics.intervals import Interval, bootstrap_interval, enough_differ, resampled_means, t_interval
 from rankproof._statistics.means import influence, weighted_mean
 from rankproof._statistics.paired import (
     PairedStatistics,
@@ -44,95 +26,8 @@ from rankproof._statistics.paired import (
     queries_needed,
     t_test_p,
 )
-from rankproof._statistics.permutation import MAX_EXACT_QUERIES, MAX_SAMPLED_QUERIES, fewest_queries, randomisation_p
-from rankproof.errors import UsageError
+from rankproof._statistics.permutation import fewest_queries, randomisation_p
 from rankproof.measures._base import Measure
-
-TEST = Option("the test of a difference; when to use which: docs/statistics.md", rare=True)
-INTERVAL = Option("the interval: Student's t, or by bootstrap bca or percentile", rare=True)
-EQUIVALENCE = Option("also test for equivalence within this difference, such as 0.01", above=0, metavar="D", rare=True)
-SIGN_FLIPS = SAMPLES._replace(description="number of random sign flips")
-RESAMPLES = SAMPLES._replace(description="number of bootstrap resamples")
-
-
-@dataclass(frozen=True, slots=True)
-class CompareOptions(SamplingOptions):
-    """The statistics of a comparison."""
-
-    samples: Annotated[int, SIGN_FLIPS] = 100_000
-    test: Annotated[Test, TEST] = "randomisation"
-    correction: Annotated[Correction, CORRECTION] = "holm"
-    interval: Annotated[IntervalMethod, INTERVAL] = "t"
-    equivalence: Annotated[float | None, EQUIVALENCE] = None
-    resamples: Annotated[int, RESAMPLES] = 10_000
-
-    def __post_init__(self) -> None:
-        SamplingOptions.__post_init__(self)
-        if TESTS[self.test].all_pairs is not None:
-            self._check_all_pairs(TESTS[self.test].title)
-
-    def _check_all_pairs(self, title: str) -> None:
-        """Refuses what a test of all pairs does itself, or cannot be corrected together with."""
-        if self.correction != "holm":
-            raise UsageError(f"{title} corrects for all pairs itself", fix="leave out --correction")
-        if self.equivalence is not None:
-            raise UsageError(f"{title} has no test of equivalence", fix="use --test randomisation, or leave out --equivalence")
-        if self.has_simultaneous_intervals and self.interval != "t":
-            raise UsageError(f"{title} has its own intervals", fix="leave out --interval")
-
-    @property
-    def correction_name(self) -> str | None:
-        """The name of the correction for multiple tests; None without one."""
-        named = None if self.correction == "none" else CORRECTION_NAMES[self.correction]
-        return TESTS[self.test].all_pairs or named
-
-    @property
-    def about_p(self) -> str:
-        """Whether the p of a pair is corrected before the correction for multiple tests."""
-        return "not corrected" if TESTS[self.test].all_pairs is None else "for all pairs"
-
-    @property
-    def about_interval(self) -> str:
-        """What the level of an interval refers to."""
-        return "for all pairs together" if self.has_simultaneous_intervals else "for this pair alone, not corrected"
-
-    def level(self, tests: int, succeeded: int) -> float:
-        """The p that is significant for one of so many tests; with `bh`, if so many tests succeed."""
-        return level_of(self.alpha, tests, self.correction, succeeded)
-
-    def is_exact(self, n: int) -> bool:
-        """Whether the test enumerates all sign flips."""
-        return n <= MAX_EXACT_QUERIES
-
-    def describe(self, n: int, tests: int) -> str:
-        """The method in one sentence."""
-        flips = f"exact, all {2**n:,} flips" if self.is_exact(n) else f"{self.samples:,} flips"
-        flips = flips if n <= MAX_SAMPLED_QUERIES else f"all flips by Edgeworth expansion, as n > {MAX_SAMPLED_QUERIES:,}"
-        test = TESTS[self.test].title + (f" ({flips})" if self.test == "randomisation" else "")
-        method = describe_interval_method(self.interval, self.resamples)
-        interval = f"{self.percent} intervals per pair, not corrected ({method})"
-        if self.has_simultaneous_intervals:
-            interval = f"simultaneous {self.percent} intervals of all pairs"
-        corrected, queries = self._corrected(tests), pluralise(n, "query", "queries")
-        return f"Method: {test}, two-sided, alpha {self.alpha:g}, {corrected}; {interval}; seed {self.seed}; n = {queries}."
-
-    @property
-    def has_simultaneous_intervals(self) -> bool:
-        """Whether the intervals are those of Tukey's test, which hold for all pairs together."""
-        return TESTS[self.test].all_pairs == "Tukey"
-
-    def _corrected(self, tests: int) -> str:
-        if TESTS[self.test].all_pairs is not None:
-            return "corrected for all pairs"
-        name, over = CORRECTION_NAMES[self.correction], pluralise(tests, "test")
-        if self.correction == "none":
-            return name
-        if self.equivalence is None:
-            return f"{name} over {over}"
-        if self.correction == "holm":
-            return f"{name} over {over} of differences and {tests} of equivalence, as one family"
-        return f"{name} over {over} of differences and, separately, over {tests} of equivalence"
-
 
 Verdict = Literal["better", "worse", "equivalent", "same", "not significant"]
 _SWAPPED: dict[str, Verdict] = {

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
-from rankproof._analysis.compare.pairs import CompareOptions, ObservedDifference, Verdict, judge_family, observe_pairs
+from rankproof._analysis.compare.pairs import ObservedDifference, Verdict, judge_family, observe_pairs
 from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.decision.record import Decision
+from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import MIN_QUERIES, Grouping, small_segment_warnings
 from rankproof._analysis.values import format_points
 from rankproof._data.table import Column, Table

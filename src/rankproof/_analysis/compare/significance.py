@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rankproof._analysis.options import Test
 from rankproof._data.arrays import FloatArray
 from rankproof._data.text import pluralise
 from rankproof._statistics.paired import differences
@@ -17,8 +18,6 @@ from rankproof.measures._base import Measure
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.joined_values import JoinedValues
-
-Test = Literal["randomisation", "t", "wilcoxon", "sign", "tukey", "tukey-one-way", "friedman"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.joined_values import parsed_measure, primary_measure
-from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.inputs import input_from_results, reevaluated, usual_measures
+from rankproof._analysis.options import CompareOptions
 from rankproof._data import format_versions
 from rankproof._evaluation.notes import value_notes
 from rankproof._results.experiment_result import ExperimentResult

@@ -10,9 +10,10 @@ from string import ascii_lowercase
 from typing import Any
 
 from rankproof._analysis.compare.joined_values import JoinedValues
-from rankproof._analysis.compare.pairs import CompareOptions, ObservedDifference, PairComparison, Verdict, swapped
+from rankproof._analysis.compare.pairs import ObservedDifference, PairComparison, Verdict, swapped
 from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.decision.record import Decision
+from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.values import format_points
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import format_p, pluralise

@@ -15,16 +15,18 @@ from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, OwnDocuments, UnjudgedRival
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray, read_only
-from rankproof._data.ordering import ReadOptions, ranked_documents
+from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
+from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import USUAL_PRIMARY
 from rankproof._evaluation.sources import RunSources
 from rankproof._fusion.candidates import CandidateTable
-from rankproof._results.experiment_result import Completeness
+from rankproof._results.decision_settings import Completeness
 from rankproof._results.label_tasks import labelled_folder
-from rankproof._statistics.decision_rule import Looks, pair_estimates, risks
+from rankproof._statistics.decision_rule import pair_estimates, risks
+from rankproof._statistics.options import Looks
 from rankproof.errors import UsageError, escape_invisible, for_message
 from rankproof.measures._base import Measure
 

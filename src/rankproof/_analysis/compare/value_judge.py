@@ -13,7 +13,7 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.text import in_a_sentence
-from rankproof._results.experiment_result import LabelsBy
+from rankproof._results.decision_settings import LabelsBy
 from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof.errors import UsageError, escape_invisible, for_message
 from rankproof.measures._answers import AnswerSimilarity, TextMeasure

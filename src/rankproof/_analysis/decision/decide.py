@@ -10,15 +10,7 @@ from functools import partial
 import numpy as np
 
 from rankproof._analysis.decision.queries_needed import queries_needed
-from rankproof._analysis.decision.record import (
-    Costs,
-    Decision,
-    Kind,
-    OtherMargin,
-    PairDifference,
-    Reason,
-    SystemRisk,
-)
+from rankproof._analysis.decision.record import Costs, Decision, Kind, OtherMargin, PairDifference, Reason, SystemRisk
 from rankproof._analysis.decision.scenarios import (
     MissingValues,
     ScenarioChoice,
@@ -32,7 +24,6 @@ from rankproof._data.arrays import FloatArray
 from rankproof._statistics.decision_rule import (
     LOOK_LIMITS,
     SIGNIFICANT,
-    Looks,
     Margin,
     PairEstimates,
     Risks,
@@ -45,6 +36,7 @@ from rankproof._statistics.distributions import normal_quantile
 from rankproof._statistics.intervals import Interval, bounded_mean_interval, clip
 from rankproof._statistics.labelled_means import LabelledMeans
 from rankproof._statistics.means import are_even_weights, weighted_mean
+from rankproof._statistics.options import Looks
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 

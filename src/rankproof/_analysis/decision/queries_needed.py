@@ -10,7 +10,6 @@ import numpy as np
 from rankproof._analysis.decision.record import Decision, QueriesNeeded
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.decision_rule import (
-    Looks,
     PairEstimates,
     further_query,
     needed_scores,
@@ -20,6 +19,7 @@ from rankproof._statistics.decision_rule import (
     rival_correlations,
 )
 from rankproof._statistics.means import draw_means, effective_size, weighted_mean
+from rankproof._statistics.options import Looks
 
 _GROWTH, _MOST = 1.15, 20.0
 _EVEN, _LIKELY = 0.5, 0.8

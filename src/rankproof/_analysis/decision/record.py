@@ -12,10 +12,10 @@ from rankproof._data.replies import ReusedReplies
 from rankproof._data.table import Column, Table
 from rankproof._data.text import pluralise, query_range
 from rankproof._data.view import View, Viewed
-from rankproof._results.experiment_result import Completeness, LabelsBy
-from rankproof._statistics.decision_rule import Looks
+from rankproof._results.decision_settings import Completeness, LabelsBy
 from rankproof._statistics.intervals import Interval
 from rankproof._statistics.labelled_means import MIN_LABELLED
+from rankproof._statistics.options import Looks
 from rankproof.measures._base import Measure
 
 SAME_COST_MS = 1.0

@@ -41,9 +41,9 @@ from rankproof._analysis.decision.scenarios import (
 from rankproof._analysis.gate.baseline import MISSING_KINDS, LabelledValues, SavedValues
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray
-from rankproof._data.ordering import ReadOptions
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
+from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._statistics.correction import CORRECTIONS
 from rankproof._statistics.decision_rule import LOOK_LIMITS, Margin, PairEstimates

@@ -11,7 +11,6 @@ from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.decision_data import only_systems, systems_without_documents, with_relevant_documents
 from rankproof._analysis.compare.joined_values import NO_ANSWER, weight_notes
 from rankproof._analysis.compare.look_log import Look, logged_gate, sampled_queries
-from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.compare.value_judge import judge_of_values
 from rankproof._analysis.gate.anchor import check_anchor, save_alarms, with_alarms
 from rankproof._analysis.gate.baseline import (
@@ -37,6 +36,7 @@ from rankproof._analysis.gate.rules import (
     small_segments,
 )
 from rankproof._analysis.inputs import AnalysisInput, different_data
+from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import Grouping
 from rankproof._data.text import first_ids, pluralise
 from rankproof._results.provenance import utc_now

@@ -18,7 +18,7 @@ from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
 from rankproof._analysis.inputs import AnalysisInput, named_measure
 from rankproof._data.text import format_p, limit_text, percent
 from rankproof._data.validation import checked_choice, checked_integer
-from rankproof._results.experiment_result import Completeness, LabelsBy
+from rankproof._results.decision_settings import Completeness, LabelsBy
 from rankproof._statistics.decision_rule import Margin, parse_margin
 from rankproof._statistics.gate_rule import GateOutcome
 from rankproof.errors import UsageError, for_message

@@ -16,11 +16,7 @@ from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.flags import add_flags, add_option
 from rankproof._cli.inputs import FORMATS, show_tables
 from rankproof._cli.nugget_drafts import check_draft_options, draft_nuggets
-from rankproof._cli.options import (
-    add_decision_options,
-    decision_options,
-    look_log,
-)
+from rankproof._cli.options import add_decision_options, decision_options, look_log
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
 from rankproof._data.validation import LOG
@@ -39,7 +35,7 @@ if TYPE_CHECKING:
     from rankproof._evaluation.claim_judges import JudgeOf
     from rankproof._evaluation.result import Result
     from rankproof._results.experiment_result import ExperimentResult
-    from rankproof._statistics.decision_rule import Looks
+    from rankproof._statistics.options import Looks
 
 
 USAGE = "LOG… | RESULTS | QUERIES ANSWERS… [-m MEASURES] [--judge NAME] [-o FOLDER] [options]"
@@ -65,7 +61,7 @@ then have the references"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the files, the measures, the judge and the statistics."""
-    from rankproof._analysis.compare.pairs import CompareOptions
+    from rankproof._analysis.options import CompareOptions
 
     parser.set_defaults(parser=parser, model=None, judgements=None)
     add_answer_inputs(parser)
@@ -349,7 +345,7 @@ def _logged(source: AnswerSource, answer_input: AnswerInput, args: argparse.Name
 
 def _comparison(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namespace, looks: Looks | None) -> Comparison:
     from rankproof._analysis.compare.comparison import compare_inputs
-    from rankproof._analysis.compare.pairs import CompareOptions
+    from rankproof._analysis.options import CompareOptions
 
     inputs = answer_input.inputs
     settings = {**decision_options(args), "primary": args.primary or inputs.decision_settings.primary, "looks": looks}
@@ -381,8 +377,9 @@ def _test_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 def _segment_tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
     """Segments by the fields of --by; by default only the values by the usual fields."""
+    from rankproof._analysis.options import SegmentOptions
     from rankproof._analysis.query_groups import group_queries
-    from rankproof._analysis.segments import SegmentOptions, segments
+    from rankproof._analysis.segments import segments
     from rankproof._results.csv_files import GROUP_COLUMNS
 
     inputs = answer_input.inputs

@@ -14,13 +14,7 @@ from rankproof._cli.inputs import (
     are_answer_measures,
     read_input_with_texts,
 )
-from rankproof._cli.options import (
-    add_decision_options,
-    add_segment_options,
-    decision_options,
-    look_log,
-    requested_groupings,
-)
+from rankproof._cli.options import add_decision_options, add_segment_options, decision_options, look_log, requested_groupings
 from rankproof._cli.output import machine_judgement_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof._data.validation import LABELS, LOG
@@ -28,7 +22,7 @@ from rankproof._data.validation import LABELS, LOG
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
     from rankproof._analysis.inputs import AnalysisInput
-    from rankproof._statistics.decision_rule import Looks
+    from rankproof._statistics.options import Looks
     from rankproof.measures._base import Measure
     from rankproof.measures._parse import MeasureLike
 
@@ -51,7 +45,7 @@ table of all numbers. --by shows in which segments the chosen system, or each sy
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and the statistics."""
-    from rankproof._analysis.compare.pairs import CompareOptions
+    from rankproof._analysis.options import CompareOptions
 
     add_analysis_options(parser, f"{INPUTS_HELP}; with -m of answer measures also RAG logs")
     decision = parser.add_argument_group("decision")
@@ -105,7 +99,7 @@ def _as_written(measure: Measure, named: list[str]) -> MeasureLike:
 def _compare(inputs: AnalysisInput, args: argparse.Namespace) -> Comparison:
     from rankproof._analysis.compare.comparison import compare_inputs
     from rankproof._analysis.compare.joined_values import join_systems
-    from rankproof._analysis.compare.pairs import CompareOptions
+    from rankproof._analysis.options import CompareOptions
 
     options = CompareOptions(**values_of(args, CompareOptions))
     if len(inputs.systems) < 2 or not are_answer_measures(list(inputs.result.systems[0].measures)):

@@ -15,8 +15,8 @@ from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
-    from rankproof._data.ordering import ReadOptions
     from rankproof._data.run import Run
+    from rankproof._data.validation import ReadOptions
     from rankproof._fusion.method import FittedFusion
 
 
@@ -68,7 +68,7 @@ def _parts_list() -> str:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Reads the runs, fuses them and writes the result."""
-    from rankproof._data.ordering import ReadOptions
+    from rankproof._data.validation import ReadOptions
     from rankproof._formats.read import read_run
     from rankproof._formats.write import run_blocks, write_run
     from rankproof._fusion.fuse import fuse, partial_queries

@@ -31,7 +31,7 @@ shows every segment of each system. csv is one table with a row for each segment
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the segments and the statistics."""
-    from rankproof._analysis.segments import SegmentOptions
+    from rankproof._analysis.options import SegmentOptions
 
     add_analysis_options(parser)
     group = parser.add_argument_group("segments")
@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Groups the queries, tests the segments and shows them."""
     from rankproof._analysis.bands import requested_profiles
-    from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segment_findings, segments
+    from rankproof._analysis.options import SegmentOptions
+    from rankproof._analysis.segments import flat_segments_table, segment_findings, segments
 
     settings = SegmentOptions(**values_of(args, SegmentOptions))
     all_measures = bool(args.measures)

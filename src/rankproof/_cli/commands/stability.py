@@ -25,7 +25,7 @@ the rounds. What each check does: docs/audit.md"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the decision and the checks."""
-    from rankproof._analysis.stability import StabilityOptions
+    from rankproof._analysis.options import StabilityOptions
     from rankproof._api.agreement import stability
 
     add_analysis_options(parser)
@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Makes the decision and checks it."""
-    from rankproof._analysis.stability import StabilityOptions, stability
+    from rankproof._analysis.options import StabilityOptions
+    from rankproof._analysis.stability import stability
     from rankproof._api.agreement import read_other_judgements
 
     options = StabilityOptions(**values_of(args, StabilityOptions))

@@ -10,9 +10,9 @@ from rankproof._analysis.band_tables import describe_bands, profile_for, rated_m
 from rankproof._analysis.bands import builtin_profiles
 from rankproof._analysis.compare.decision_data import with_relevant_documents
 from rankproof._analysis.compare.joined_values import common_values, only_queries
-from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.compare.segment_differences import compared_pairs, segment_tables
 from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import COMPLEXITY, MIN_QUERIES, Grouping, default_grouping, group_queries
 from rankproof._analysis.segments import segments as analysed
 from rankproof._charts.heatmap import heat_levels
@@ -22,7 +22,7 @@ from rankproof._data.text import format_value
 from rankproof._render.table import format_item
 from rankproof._report.context import MANY_QUERIES, ReportContext, segment_options
 from rankproof._report.elements import Section
-from rankproof._statistics.correction import MIN_SAMPLES
+from rankproof._statistics.options import MIN_SAMPLES
 from rankproof.errors import UsageError
 
 _COLOUR_LEVELS = 9
