@@ -175,7 +175,7 @@ def costs(first: float | None, second: float | None, risk: float = 0.01) -> tupl
         (
             decision(
                 "either",
-                system("a", risk=0.0001),
+                system("a", risk=0.0),
                 system("b", risk=0.0009),
                 systems=("a", "b"),
                 against=(pair("a", "b", 0.0, None, differing=0), pair("a", "c")),
@@ -437,6 +437,7 @@ NEXT = (
             [TINY.replace("a leads", "a and b lead").replace(" 3.0 pp ahead of b,", ""), WRONG, NEXT],
         ),
         (by_judge(A, B, system("c")), [TINY, THREE_WRONG, NEXT]),
+        (by_judge(*(system(name) for name in "abcdefg")), [TINY, THREE_WRONG, NEXT]),
         (
             by_judge(A, B, system("c", same_as="b")),
             [TINY, "c has the same rankings as b: they count as one system.", WRONG, NEXT],
@@ -577,6 +578,22 @@ def test_labels_of_people_are_counted_and_their_worth_is_named(made: Decision, s
 )
 def test_no_more_labels_are_asked_for_than_there_are_questions(needed: int | None, words: str) -> None:
     assert labelled(check=replace(CHECK, needed=needed)).sentences[0] == f"{HAVE}. {words}"
+
+
+def test_thirty_labels_are_enough_to_say_how_many_decide() -> None:
+    thirty = labelled(labelled=30, check=replace(CHECK, worth=1.2)).sentences
+    have = "Not decided: 30 of 400 questions are labelled"
+    assert thirty[0] == f"{have}. About 80 labelled questions (50 more) decide with a chance of 80%."
+    assert thirty[-1] == "tiny counts with weight 0.50: worth 1 more labelled question."
+
+
+@pytest.mark.parametrize(
+    ("interval", "can_change"),
+    [((-0.01, 0.05), False), ((0.0, 0.05), False), ((-0.05, 0.0), False), ((0.001, 0.05), True), ((-0.05, -0.001), True)],
+)
+def test_one_further_query_can_change_an_interval_without_0(interval: tuple[float, float], can_change: bool) -> None:
+    sentence = shipped("safe", against=(pair("a", "b", ci=interval, is_significant=False),)).sentences[0]
+    assert (", which one further query can change" in sentence) == can_change
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
 # From `python -m benchmarks.judge_labels` over six judges from useless to good; of answers from its part `rag` over real judges.
-_WRONG_LEADERS = ((2, 2), (3, 3), (7, 3))
-"""Of ten comparisons of so many systems, how many a judge alone decided wrongly."""
+_WRONG_LEADERS = ((2, 2), (3, 3))
+"""Of ten comparisons of so many systems or more, how many a judge alone decided wrongly."""
 CHANCE_OF_FIRST_LABELS = f"{MIN_LABELLED} decide 5 of 10 comparisons of two systems, 3 of 10 of three, 1 of 10 of seven."
 _ANSWER_CHANCE = f"{MIN_LABELLED} decide 2 of 10 comparisons of two systems, 100 decide 5 of 10."
 """How often so many labelled questions decided between rankings and between answers, with the limits for many looks."""

@@ -167,7 +167,7 @@ def _keep(decision: Decision) -> str:
 
 def _either(decision: Decision) -> str:
     names = in_a_sentence([for_message(name) for name in decision.systems])
-    most = max((decision.of(name).risk or 0.0 for name in decision.systems), default=0.0)
+    most = max(decision.of(name).risk or 0.0 for name in decision.systems)
     risk = percent(most) if percent(most).startswith("below") else f"at most {percent(most)}"
     within = f"each is within {margin_text(decision.margin, decision.measure)} of the best, risk {risk}"
     equal = all(pair.differing == 0 for pair in decision.against if pair.other in decision.systems)
@@ -235,7 +235,7 @@ def _share_text(decision: Decision) -> str:
 
 def _size(decision: Decision) -> str:
     """How many queries decide, and why others do not; the mode for many looks is named."""
-    if decision.labelled and decision.check is not None:
+    if decision.labelled:
         return f"n = {pluralise(decision.labelled, 'labelled question')} of {decision.queries:,}, limits for many looks"
     size = f"n = {decision.n:,}" if decision.n == decision.queries else f"n = {decision.n:,} of {decision.queries:,} queries"
     if decision.without_relevant:
@@ -315,7 +315,7 @@ def _not_decided(decision: Decision) -> Iterator[str]:
         yield "Not decided: no system retrieved anything."
         return
     leader = decision.of(str(decision.leader))
-    if decision.labelled and decision.check is not None:
+    if decision.labelled:
         yield from labels_not_decided(decision)
         yield from _certain(decision)
     elif decision.reason == "risk":
