@@ -366,6 +366,21 @@ def test_grades_do_not_count_after_the_top_documents_have_changed(tmp_path: Path
     assert said in decision.sentences
 
 
+def test_only_documents_down_to_the_depth_of_the_draw_need_grades(tmp_path: Path) -> None:
+    human = {"good": coin(0.8, 100, 1), "poor": coin(0.1, 100, 2)}
+    results, people = judged_by(human, human)
+    deeper = {query: {"d-poor": 1.0, "unseen": 0.5} for query in results.queries}
+    own = tuple(
+        replace(run, stored_run=rp.Run(deeper, name="poor")) if run.name == "poor" else run for run in results.system_runs
+    )
+    folder = labelled_folder(tmp_path / "results", replace(results, system_runs=own), people, 60)
+    labelled = {}
+    for depth in (1, 2):
+        write_draw(f"{folder}.people.qrels", draw_questions(people, human, "documents", depth))
+        labelled[depth] = rp.compare(folder, samples=1_000).decision.labelled
+    assert labelled == {1: 60, 2: 0}
+
+
 def test_a_measure_whose_claims_nobody_can_label_says_so(tmp_path: Path) -> None:
     rows = [{"query": f"q{at}", "question": f"cats {at}", "answer": "Cats purr.", "contexts": ["Cats purr."]} for at in range(40)]
     other = [{**row, "answer": "Dogs bark."} for row in rows]
