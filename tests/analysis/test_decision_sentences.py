@@ -16,6 +16,7 @@ from rankproof._analysis.decision.record import (
     OwnDocuments,
     PairDifference,
     QueriesNeeded,
+    Scenario,
     SystemRisk,
     UnjudgedRival,
 )
@@ -696,6 +697,15 @@ QUERIES = "One hour of work is 6 further queries, at 10 minutes each."
             LABELS,
         ),
         (
+            labelled(check=replace(CHECK, label_share=0.75), repeats=RepeatedAnswers((), question_share=0.6, repeat_share=0.4)),
+            [
+                ("labelled questions", 0.45, 0.75 * 12 / 52),
+                ("judge's values of the other questions", 0.15, None),
+                ("repeats", 0.4, None),
+            ],
+            LABELS,
+        ),
+        (
             labelled(check=replace(CHECK, label_share=1.0), repeats=RepeatedAnswers((), question_share=0.6, repeat_share=0.4)),
             [("labelled questions", 0.6, 12 / 52), ("repeats", 0.4, None)],
             LABELS,
@@ -717,6 +727,16 @@ def test_the_sources_of_doubt_have_their_shares_and_what_an_hour_removes(
     assert [row[2] for row in table.rows] == [row[2] and pytest.approx(row[2]) for row in rows]
     assert table.sentences[-1] == hour
     assert table.sentences[:-1] == ((UNJUDGED,) if made.unjudged_rival is not None else ())
+
+
+def test_each_scenario_has_its_choice_and_its_risk() -> None:
+    scenarios = Scenario("without abstentions", ("a", "b"), 0.02), Scenario("with all at their best", (), 0.3)
+    table = doubt_table(is_open(scenarios=scenarios))
+    assert table is not None
+    assert [(row[0], *row[3:]) for row in table.rows[1:]] == [
+        ("without abstentions", "a, b", 0.02),
+        ("with all at their best", "open", 0.3),
+    ]
 
 
 def test_one_source_alone_needs_no_table_of_doubt() -> None:

@@ -18,7 +18,7 @@ from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
-from rankproof._statistics.decision_rule import pair_estimates, risks
+from rankproof._statistics.decision_rule import Risks, pair_estimates, risks
 from rankproof.measures import parse_measure
 
 N = 120
@@ -244,3 +244,11 @@ def test_repeats_that_abstain_where_there_is_no_answer_are_right() -> None:
     decision = compared(repeated("a", [0.5, 0.5]), repeated("b", [0.5], "abstained"), texts=texts).decision
     assert decision.of("b").value == 0.75
     assert decision.scenarios == ()
+
+
+def test_a_choice_must_be_made_again_without_missing_values_and_stay_good_enough_without_unjudged_documents() -> None:
+    both_good = Risks(np.array([0.01, 0.02]), np.array([0.05, 0.05]), (1, 0), 2, np.zeros((2, 2), dtype=np.bool_))
+    missing = ScenarioChoice("without them", "missing", both_good, (0,))
+    unjudged = ScenarioChoice("without them", "unjudged", both_good, (0,))
+    assert [missing.keeps(chosen) for chosen in ([0], [1], [0, 1])] == [True, False, False]
+    assert [unjudged.keeps(chosen) for chosen in ([0], [1], [0, 1])] == [True, True, True]
