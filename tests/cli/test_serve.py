@@ -217,6 +217,8 @@ def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
         (["results", "--judge", "my.qrels", "--assessor", "ann,Ann"], "--assessor has ann and Ann, which are too alike"),
         (["results", "--judge", "mine\x1b[31m.qrels"], r"mine\x1b[31m.qrels exists without a judgement log and is not changed"),
         (["results", "--host", "0.0.0.0"], "unknown option"),
+        (["results", "--cost", "bm25=1"], "--cost is for run files; leave out --cost for a results folder"),
+        (["results", "--margin", "0.01"], "--margin is for run files; leave out --margin for a results folder"),
         ([], "no input files; specify results folders, a folder of them, or the judgements and then one or more runs"),
     ],
 )

@@ -298,3 +298,12 @@ def test_a_measure_of_answers_for_a_ranking_names_what_to_do(name: str, fix: str
 def test_answers_are_compared_with_references_unless_there_are_none() -> None:
     assert default_answer_measures(cited=False) == default_answer_measures(cited=False, referenced=True)
     assert default_answer_measures(cited=False) != default_answer_measures(cited=False, referenced=False)
+
+
+def test_rounding_of_an_encoder_lifts_no_similarity_above_1() -> None:
+    measure = parse_measure("Similarity(model='m')")
+    assert isinstance(measure, AnswerMeasure)
+    cases = [AnswerCase("a", ("b",)), AnswerCase("a", ("b", "c"))]
+    assert measure.answer_values(cases, lambda model, texts: np.full((len(texts), 1), 1 + 1e-6)) == [1.0, 1.0]
+    assert measure.answer_values(cases, lambda model, texts: np.full((len(texts), 1), 0.5)) == [0.25, 0.25]
+    assert measure.answer_values(cases[:1], lambda model, texts: np.array([[1 + 1e-6], [-1.0]])) == [-1.0]

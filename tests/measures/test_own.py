@@ -19,6 +19,7 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
 from rankproof.errors import UsageError
 from rankproof.measures import CutoffMeasure, Measure, _own, from_function, parse_measure
+from rankproof.measures._own import own_measure
 from support.examples import examples
 from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, runs
 
@@ -243,3 +244,11 @@ def in_two_parts(grades: list[int], ideal: list[int]) -> float:
 )
 def test_the_definition_is_the_given_one_or_the_first_part_of_the_docstring(function: Any, definition: str, shown: str) -> None:
     assert from_function(function, definition=definition).definition == shown
+
+
+def test_a_function_that_is_known_keeps_its_name_and_range() -> None:
+    from_function(lambda grades, ideal: 0.25, name="other")
+    measure = from_function(first_best, name="first", range=(0, 2))
+    from_function(lambda grades, ideal: 0.75, name="another")
+    known = own_measure(first_best)
+    assert (known, known.range, str(known)) == (measure, (0.0, 2.0), "first")

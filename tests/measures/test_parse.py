@@ -272,3 +272,9 @@ def test_a_number_that_is_no_cutoff_is_not_read_as_one(text: str, message: str) 
 @pytest.mark.parametrize(("name", "cutoff"), [("P@5", 5), ("Rprec_mult@1.5", 1.5), ("AP", 0), ("ERR@10", 0)])
 def test_the_place_in_the_output_of_trec_eval_has_its_cutoff(name: str, cutoff: float) -> None:
     assert trec_label(parse_measure(name)).cutoff == cutoff
+
+
+def test_a_gain_is_at_most_ten_to_the_fifteenth() -> None:
+    assert str(parse_measure("DCG(gain={1:1e15})@10")) == "DCG(gain={1:1000000000000000})@10"
+    with pytest.raises(UsageError, match="is not between 0 and 1e"):
+        parse_measure("DCG(gain={1:1000000000000001})@10")

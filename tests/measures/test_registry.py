@@ -16,6 +16,7 @@ from rankproof._cli.main import main
 from rankproof._registry import Component, lazy_names
 from rankproof.errors import ExternalError, UsageError
 from rankproof.measures import ANSWER_MEASURES, MEASURES, AnswerMeasure, Measure, RandomRanking, _parse, parse_measure
+from rankproof.measures._registry import all_measures
 
 TOY = """
 from rankproof.measures import Advice, BinaryCutoffMeasure, SummedMeasure
@@ -130,3 +131,9 @@ def test_every_registered_measure_has_the_name_of_its_line_and_is_public() -> No
             assert measure.name == component.name
             assert isinstance(measure, kind)
             assert getattr(rankproof.measures, component.target.partition(":")[2]) is measure
+
+
+def test_the_cutoffs_with_advice_are_usual_ones() -> None:
+    advised = {measure.name: [cutoff for cutoff, _ in measure.advice.by_cutoff] for measure in all_measures() if measure.advice}
+    assert any(advised.values())
+    assert all(cutoffs == sorted({*cutoffs} & {1, 3, 5, 10, 20, 50, 100, 1000}) for cutoffs in advised.values())

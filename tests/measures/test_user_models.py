@@ -146,3 +146,10 @@ def test_documents_without_a_gain_are_no_parts_of_graded_rank_biased_precision()
     hits = aligned({"q": {"a": 2, "b": 0, "c": 1, "d": -1}}, {"q": ranked(["b", "a", "d", "x", "c"])})
     parts = rp.measures.GradedRBP.parts(hits)
     assert hits.ranks[parts.at].tolist() == [2, 5]
+
+
+@pytest.mark.parametrize("equation", ["8@10", "9@10", "10", "11"])
+def test_each_nearly_err_names_its_equation(equation: str) -> None:
+    measure, number = parse_measure(f"NERR{equation}"), equation.partition("@")[0]
+    assert measure.title == f"Nearly ERR, equation {number}"
+    assert measure.source.endswith(f"eq. {number}; cwl_eval NERR-EQ{number}")

@@ -88,3 +88,12 @@ def test_a_system_without_a_labelled_claim_is_seen() -> None:
     human = np.where(sample.systems == 0, sample.human, np.nan)
     one_sided = ClaimSample(sample.questions, sample.systems, sample.shares, sample.judge, human, sample.known)
     assert (sample.is_every_system_labelled, one_sided.is_every_system_labelled) == (True, False)
+
+
+def test_claims_without_a_label_count_as_the_labelled_ones_of_their_system() -> None:
+    """Of four claims each, people label three of one system (two are right) and one of the other (which is right)."""
+    human = np.array([1.0, 1.0, 0.0, np.nan, 1.0, np.nan, np.nan, np.nan])
+    systems = np.repeat([0, 1], 4)
+    sample = ClaimSample(np.zeros(8, np.int64), systems, np.full(8, 0.25), np.zeros(8), human, np.zeros((1, 2)))
+    assert sample.values(0.0) == pytest.approx(np.array([[2 / 3, 1.0]]))
+    assert (sample.labelled_questions, sample.is_every_system_labelled) == (1, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 
 import numpy as np
 import pytest
@@ -128,3 +129,4 @@ def test_chi_square_variates_have_their_distribution(freedom: float) -> None:
 def test_the_logarithm_is_accurate_to_the_last_digits() -> None:
     values = np.concatenate([np.linspace(1e-6, 3, 10_001), 2.0 ** np.arange(-60.0, 60)])
     np.testing.assert_allclose(log(values), np.log(values), rtol=4e-15, atol=2e-16)
+    assert log(np.array([math.sqrt(0.5), 0.5, 1.0, 2.0])).tolist() == [math.log(x) for x in (math.sqrt(0.5), 0.5, 1.0, 2.0)]

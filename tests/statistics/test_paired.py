@@ -14,6 +14,8 @@ from rankproof._statistics.paired import (
     differences,
     equivalence_p,
     paired_statistics,
+    pass_all,
+    pass_at,
     queries_needed,
     t_test_p,
 )
@@ -111,3 +113,18 @@ def test_a_difference_of_0_is_never_confirmed_and_few_queries_detect_nothing() -
 
 def test_differences_that_cancel_have_a_mean_of_0() -> None:
     assert paired_statistics(np.array([0.3, -0.1, -0.2])).mean == 0.0
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 10, 100])
+def test_a_detectable_difference_needs_as_many_queries_as_detect_it(n: int) -> None:
+    gain = detectable_difference(0.1, n, 0.05)
+    assert gain is not None
+    assert queries_needed(1.0001 * gain, 0.1, 0.05) == n
+    assert n == 2 or queries_needed(0.9999 * gain, 0.1, 0.05) == n + 1
+    assert detectable_difference(0.1, 1, 0.05) is None
+
+
+def test_pass_at_k_and_pass_all_k_by_hand() -> None:
+    """Two of four answers are right: of the six pairs, five have a right one and one has two."""
+    assert [pass_at(2, 4, k) for k in (1, 2, 3, 4)] == pytest.approx([1 / 2, 5 / 6, 1, 1])
+    assert [pass_all(2, 4, k) for k in (1, 2, 3, 4)] == pytest.approx([1 / 2, 1 / 6, 0, 0])

@@ -60,6 +60,7 @@ PACKAGES = (
         ("src/rankproof/_analysis/decision/*.py", "src/rankproof/_analysis/compare/[cdp]*.py"),
         (
             *_DECISION,
+            "tests/analysis/test_decision_sentences.py",
             "tests/analysis/test_unjudged_rival.py",
             "tests/analysis/test_look_log.py",
             "tests/analysis/test_compare.py",

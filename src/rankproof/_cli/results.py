@@ -67,7 +67,7 @@ def refuse_run_file_options(args: argparse.Namespace, also: Collection[str] = ()
     """Refuses the options that a results folder does not need, such as those on how run files are read."""
     for name in (*_RUN_FILE_OPTIONS, *also):
         if name not in but and getattr(args, name) != args.parser.get_default(name):
-            option = f"--{name.replace('_', '-')}"
+            option = "--cost" if name == "costs" else f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} is for run files", fix=f"leave out {option} for a results folder")
 
 

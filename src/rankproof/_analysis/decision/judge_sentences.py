@@ -27,19 +27,15 @@ def by_unchecked_judge(judge: str) -> str:
 def judge_leads_sentences(decision: Decision) -> Iterator[str]:
     """Which system leads by the judge, how often such leaders are wrong, and how to check the judge."""
     leader, n = decision.of(str(decision.leader)), pluralise(decision.n, "question")
-    second = next(iter(decision.against), None)
     value = f"{leader.value:.3f} {decision.measure}"
     unchecked = f"{by_unchecked_judge(str(decision.judge))}, {for_message(leader.name)}"
     if any(pair.difference == 0 for pair in decision.against):
         equal = next(pair.other for pair in decision.against if pair.difference == 0)
         yield f"{unchecked} and {for_message(equal)} lead: {value}, {n}. Whether people agree is not known."
     else:
-        apart = (
-            f", {difference_text(abs(second.difference), decision.measure)} ahead of {for_message(second.other)}"
-            if second
-            else ""
-        )
-        yield f"{unchecked} leads: {value}{apart}, {n}. Whether people agree is not known."
+        second = decision.against[0]
+        ahead = f"{difference_text(abs(second.difference), decision.measure)} ahead of {for_message(second.other)}"
+        yield f"{unchecked} leads: {value}, {ahead}, {n}. Whether people agree is not known."
     yield f"In simulations, machine judges alone named a system more than 2 pp below the best in {_wrong(decision)}."
     check = decision.check
     if check is not None and check.agreement:
@@ -94,8 +90,9 @@ def labels_not_decided(decision: Decision) -> Iterator[str]:
 
 def _labels_needed(decision: Decision) -> str:
     labelled, every = int(decision.labelled or 0), decision.queries
-    have = f"Not decided: {_labelled_text(decision)} {'is' if labelled == 1 else 'are'} labelled"
-    if decision.check is not None and decision.check.claims is not None:
+    is_claims = decision.check is not None and decision.check.claims is not None
+    have = f"Not decided: {_labelled_text(decision)} {'is' if labelled == 1 and not is_claims else 'are'} labelled"
+    if is_claims:
         needs = f", and a decision needs {MIN_CLAIM_LABELS} claims in {MIN_LABELLED}" if decision.reason == "few_labels" else ""
         return f"{have}{needs}. Label more claims drawn at random, or whole questions with rankproof serve RESULTS --label."
     if labelled < MIN_LABELLED:

@@ -236,7 +236,7 @@ def _share_text(decision: Decision) -> str:
 def _size(decision: Decision) -> str:
     """How many queries decide, and why others do not; the mode for many looks is named."""
     if decision.labelled and decision.check is not None:
-        return f"n = {decision.labelled:,} labelled questions of {decision.queries:,}, limits for many looks"
+        return f"n = {pluralise(decision.labelled, 'labelled question')} of {decision.queries:,}, limits for many looks"
     size = f"n = {decision.n:,}" if decision.n == decision.queries else f"n = {decision.n:,} of {decision.queries:,} queries"
     if decision.without_relevant:
         size += f", {decision.without_relevant:,} without a relevant document"

@@ -234,7 +234,7 @@ def _open_folders(args: argparse.Namespace) -> tuple[ResultsLibrary, DocumentTex
 
     refuse_run_file_options(
         args,
-        ("primary", "margin", "baseline", "cost", "labels_by", "looks", "judgements"),
+        ("primary", "margin", "baseline", "costs", "labels_by", "looks", "judgements"),
         but=("dataset", "grade_map", "on_conflict"),
     )
     register_measures(args)
