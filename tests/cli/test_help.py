@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -144,3 +146,24 @@ def test_pages_and_messages_say_command(capsys: pytest.CaptureFixture[str]) -> N
     shown = "".join(capsys.readouterr()).lower()
     assert "rankproof command …" in shown
     assert not re.search(r"\bverbs?\b", shown)
+
+
+LISTS_PARTS_WITH_NUMPY = ("fuse", "import", "tokenizers")
+"""Commands whose page lists parts or settings of modules with arrays: fusion methods, importers, trainings."""
+
+
+def test_help_pages_load_no_numpy() -> None:
+    code = """
+import sys
+from rankproof._cli.main import main
+main(["--help"])
+for name in sys.argv[1:]:
+    main([name, "--help"])
+    if "numpy" in sys.modules:
+        sys.exit(f"numpy is loaded by {name}")
+"""
+    names = [name for name in COMMANDS.names() if name not in LISTS_PARTS_WITH_NUMPY]
+    assert len(names) >= 28
+    shown = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, timeout=120)
+    assert (shown.stderr, shown.returncode) == ("", 0)
+    assert shown.stdout.count("usage: rankproof") >= len(names)

@@ -22,6 +22,7 @@ from rankproof.errors import UsageError
 if TYPE_CHECKING:
     from rankproof._analysis.compare.significance import SignificanceTest
 
+Unsure = Literal["warn", "fail"]
 Test = Literal["randomisation", "t", "wilcoxon", "sign", "tukey", "tukey-one-way", "friedman"]
 
 TEST = Option("the test of a difference; when to use which: docs/statistics.md", rare=True)

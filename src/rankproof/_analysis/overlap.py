@@ -12,7 +12,8 @@ from rankproof._data.ordering import ranked_documents
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
 from rankproof._results.experiment_result import ExperimentResult, SystemRun, timed_queries
-from rankproof._statistics.rank_correlation import PERSISTENCE, rank_biased_overlap
+from rankproof._statistics.options import PERSISTENCE
+from rankproof._statistics.rank_correlation import rank_biased_overlap
 from rankproof.errors import for_message
 
 TOP = 10

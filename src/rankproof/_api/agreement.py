@@ -6,28 +6,26 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Annotated, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from rankproof._analysis.correlate import SystemOrder, correlate_orders, correlate_rankings, ordering_measures, system_order
-from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput
 from rankproof._analysis.options import FLIP, POOLS, ROUNDS, SPLITS
-from rankproof._analysis.stability import on_common_queries
-from rankproof._api.inputs import DataLike, RunsLike, analysis_input, holds_results, results_of, with_value_notes
-from rankproof._api.values import Correlation, Stability
-from rankproof._data.qrels import Qrels
-from rankproof._data.run import Run
+from rankproof._api.options import DataLike, RunsLike
 from rankproof._data.table import Table
 from rankproof._data.validation import SEED, public
-from rankproof._evaluation.evaluate import MeasuresLike
-from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
-from rankproof._evaluation.sources import RunSources, read_judgements
-from rankproof._evaluation.user_forms import Coercion, QrelsLike
+from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, make_evaluate_options
 from rankproof._registry import Option
 from rankproof._results.decision_settings import COSTS, LABELS_BY, MARGIN, PRIMARY, LabelsBy
-from rankproof._statistics.options import ALPHA
-from rankproof._statistics.rank_correlation import PERSISTENCE
+from rankproof._statistics.options import ALPHA, PERSISTENCE
 from rankproof.errors import UsageError, for_message, type_phrase
-from rankproof.measures._base import Measure
+
+if TYPE_CHECKING:
+    from rankproof._analysis.correlate import SystemOrder
+    from rankproof._analysis.inputs import AnalysisInput
+    from rankproof._api.values import Correlation, Stability
+    from rankproof._data.qrels import Qrels
+    from rankproof._data.run import Run
+    from rankproof._evaluation.evaluate import MeasuresLike
+    from rankproof.measures._base import Measure
 
 
 @public
@@ -47,6 +45,10 @@ def correlate(
     With runs alone, or results, the rankings of each two systems, by query and as means. With judgements, runs and
     `measures`, the orders of the systems by each two measures. With `other_qrels`, the orders by both judgements.
     """
+    from rankproof._analysis.correlate import correlate_rankings
+    from rankproof._api.inputs import analysis_input, with_value_notes
+    from rankproof._api.values import Correlation
+
     if measures is None and other_qrels is None:
         if runs is not None:
             raise UsageError(
@@ -61,6 +63,10 @@ def correlate(
 
 def _runs_of(data: Any, options: EvaluateOptions) -> Mapping[str, Run]:
     """The runs by name: those of results, or the given ones."""
+    from rankproof._api.inputs import holds_results, results_of
+    from rankproof._evaluation.sources import RunSources
+    from rankproof._evaluation.user_forms import Coercion
+
     if holds_results(data):
         each = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else [data]
         return named_runs([(one.name, {run.name: run.run for run in one.system_runs}) for one in map(results_of, each)])
@@ -90,11 +96,17 @@ def named_runs(found: Sequence[tuple[str, Mapping[str, Run]]]) -> dict[str, Run]
 
 def read_other_judgements(qrels: QrelsLike) -> Qrels:
     """The other judgements, with their path or `other qrels` as name."""
+    from rankproof._evaluation.sources import read_judgements
+    from rankproof._evaluation.user_forms import Coercion
+
     return read_judgements(Coercion().qrels(qrels), EvaluateOptions())
 
 
 def order_tables(inputs: AnalysisInput, other: Qrels | None, p: float) -> list[Table]:
     """The orders of the systems by each two measures, or by each measure with both judgements."""
+    from rankproof._analysis.correlate import correlate_orders, ordering_measures, system_order
+    from rankproof._analysis.stability import on_common_queries
+
     measures = [str(measure) for measure in ordering_measures(inputs.result)]
     if other is None:
         if len(measures) < 2:
@@ -151,8 +163,11 @@ def stability(
     **options: Unpack[EvaluateArguments],
 ) -> Stability:
     """Whether the decision of `compare` stands with half of the queries, changed grades, other judges and a shallower pool."""
+    from rankproof._analysis.inputs import MAIN_MEASURES
     from rankproof._analysis.options import StabilityOptions
     from rankproof._analysis.stability import stability as check
+    from rankproof._api.inputs import analysis_input, with_value_notes
+    from rankproof._api.values import Stability
 
     if isinstance(pools, str | bytes) or not isinstance(pools, Iterable):
         raise UsageError(f"pools is {type_phrase(pools)}", fix="pass a list of depths, such as [10, 20]")

@@ -5,29 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from rankproof._analysis.compare.comparison import Comparison, compare_inputs
-from rankproof._analysis.compare.joined_values import deciding_measure
-from rankproof._analysis.compare.look_log import logged_comparison
-from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, check_judged, checked_system, set_corpus_size, whole_rankings
 from rankproof._analysis.options import EQUIVALENCE, INTERVAL, PERMUTATIONS, RESAMPLES, SIGN_FLIPS, TEST, CompareOptions, Test
-from rankproof._api.inputs import (
-    DataLike,
-    DatasetOption,
-    GroupsOption,
-    MeasuresOption,
-    RunsLike,
-    analysis_input,
-    groupings,
-    with_run_texts,
-    with_value_notes,
-)
-from rankproof._api.values import Audit, Diagnosis, Segments
+from rankproof._api.options import DataLike, DatasetOption, GroupsOption, MeasuresOption, RunsLike
 from rankproof._data.table import Table
 from rankproof._data.validation import BANDS, DOCUMENTS, LABELS, LOG, PROFILE, SEED, checked_integer, public
-from rankproof._evaluation.evaluate import MeasuresLike
-from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments
 from rankproof._io.open import path_text
 from rankproof._registry import Option
@@ -43,7 +26,13 @@ from rankproof._results.decision_settings import (
     LabelsBy,
 )
 from rankproof._statistics.options import ALPHA, CORRECTION, Correction, IntervalMethod, Looks
-from rankproof.measures._base import Measure
+
+if TYPE_CHECKING:
+    from rankproof._analysis.compare.comparison import Comparison
+    from rankproof._analysis.inputs import AnalysisInput
+    from rankproof._api.values import Audit, Diagnosis, Segments
+    from rankproof._evaluation.evaluate import MeasuresLike
+    from rankproof.measures._base import Measure
 
 
 @public
@@ -85,6 +74,13 @@ def compare(
     >>> rp.compare(qrels, runs, "RR").decision.systems
     ('new',)
     """
+    from rankproof._analysis.compare.comparison import compare_inputs
+    from rankproof._analysis.compare.joined_values import deciding_measure
+    from rankproof._analysis.compare.look_log import logged_comparison
+    from rankproof._analysis.inputs import MAIN_MEASURES
+    from rankproof._api.inputs import analysis_input, groupings, with_run_texts
+    from rankproof._evaluation.notes import value_notes
+
     settings = CompareOptions(
         alpha=alpha,
         samples=samples,
@@ -147,6 +143,8 @@ def audit(
 ) -> Audit:
     """How ties, unjudged documents and the conventions of other tools change the values; without a choice, all of these."""
     from rankproof._analysis.audit.tools import DEFAULT_MEASURES
+    from rankproof._api.inputs import analysis_input, with_value_notes
+    from rankproof._api.values import Audit
 
     if judge_next is not None:
         checked_integer("judge_next", judge_next)
@@ -170,6 +168,7 @@ def audit_tables(inputs: AnalysisInput, *, tools: bool, ties: bool, unjudged: bo
     from rankproof._analysis.audit.ties import audit_ties
     from rankproof._analysis.audit.tools import audit_tools
     from rankproof._analysis.audit.unjudged import audit_unjudged, find_unjudged
+    from rankproof._analysis.inputs import check_judged, whole_rankings
 
     check_judged(inputs)
     everything = not (tools or ties or unjudged or pairs)
@@ -209,6 +208,8 @@ def segments(
     from rankproof._analysis.bands import requested_profiles
     from rankproof._analysis.options import SegmentOptions
     from rankproof._analysis.segments import segments as make_tables
+    from rankproof._api.inputs import analysis_input, groupings, with_run_texts, with_value_notes
+    from rankproof._api.values import Segments
 
     settings = SegmentOptions(correction=correction, alpha=alpha, samples=samples, seed=seed)
     profiles = None if bands is None and profile is None else requested_profiles(bands, profile)
@@ -234,7 +235,10 @@ def diagnose(
 ) -> Diagnosis:
     """Weak systems, stages and groups of queries, and queries that fail: no relevant document in the first `top`."""
     from rankproof._analysis.diagnose.diagnose import diagnose as make_tables
+    from rankproof._analysis.inputs import checked_system, set_corpus_size
     from rankproof._analysis.run_files import with_system_runs
+    from rankproof._api.inputs import analysis_input, groupings, with_run_texts, with_value_notes
+    from rankproof._api.values import Diagnosis
 
     checked_integer("failed", failed, 0)
     checked_integer("top", top)

@@ -36,8 +36,8 @@ from rankproof._data.qrels import Qrels
 from rankproof._evaluation.answers import evaluate_answers as evaluate_given_answers
 from rankproof._evaluation.claim_judges import ClaimJudge
 from rankproof._evaluation.evaluate import MeasuresLike
+from rankproof._evaluation.options import QrelsLike
 from rankproof._evaluation.result import Result, with_answer_inputs
-from rankproof._evaluation.user_forms import QrelsLike
 from rankproof._formats.frames import is_frame
 from rankproof._registry import Option
 from rankproof.errors import UsageError, type_phrase

@@ -7,24 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from rankproof._analysis.band_tables import bands_tables
-from rankproof._analysis.bands import BandProfile, requested_profiles
-from rankproof._analysis.baselines import FULL_TEXT, TITLE_ONLY, reference_systems
-from rankproof._analysis.baselines import baselines as make_tables
-from rankproof._analysis.inputs import AnalysisInput, check_judged, check_same_dataset, set_corpus_size
-from rankproof._api.inputs import DataLike, DatasetOption, MeasuresOption, RunsLike, analysis_input, dataset_of, with_value_notes
-from rankproof._api.values import Baselines
-from rankproof._data.dataset import Dataset
-from rankproof._data.run import Run
+from rankproof._api.options import DataLike, DatasetOption, MeasuresOption, RunsLike
 from rankproof._data.table import Table
 from rankproof._data.validation import BANDS, DOCUMENTS, PROFILE, ReadOptions, public
-from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateArguments
-from rankproof._evaluation.result import Result
-from rankproof._formats.rows import ranked_rows
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
+    from rankproof._analysis.bands import BandProfile
+    from rankproof._analysis.inputs import AnalysisInput
+    from rankproof._api.values import Baselines
+    from rankproof._data.dataset import Dataset
+    from rankproof._data.run import Run
     from rankproof.stages._base import Stage
 
 
@@ -44,6 +38,11 @@ def baselines(
 
     With a dataset, BM25 on titles and on whole texts is run on it.
     """
+    from rankproof._analysis.bands import requested_profiles
+    from rankproof._analysis.inputs import set_corpus_size
+    from rankproof._api.inputs import analysis_input, dataset_of, with_value_notes
+    from rankproof._api.values import Baselines
+
     profiles = requested_profiles(bands, profile)
     inputs = set_corpus_size(analysis_input(data, runs, measures, options), documents)
     texts = None if dataset is None else dataset_of(dataset).require("documents")
@@ -54,6 +53,9 @@ def baselines(
 
 def with_references(inputs: AnalysisInput, dataset: Dataset | None) -> tuple[AnalysisInput, Mapping[str, str]]:
     """The input and the names of its BM25 systems by role; with a dataset, those that are missing are run on it and added."""
+    from rankproof._analysis.baselines import reference_systems
+    from rankproof._analysis.inputs import check_judged
+
     check_judged(inputs)
     known = reference_systems(inputs)
     return (inputs, known) if dataset is None else _add_reference_systems(inputs, known, dataset)
@@ -63,6 +65,9 @@ def baseline_tables(
     inputs: AnalysisInput, references: Mapping[str, str], profiles: Sequence[BandProfile], *, all_measures: bool
 ) -> list[Table]:
     """The tables of baselines and bands; without `all_measures`, of the usual measures."""
+    from rankproof._analysis.band_tables import bands_tables
+    from rankproof._analysis.baselines import baselines as make_tables
+
     tables = make_tables(inputs, list(inputs.result.systems[0].measures) if all_measures else None, references)
     return [*tables, *(table for profile in profiles for table in bands_tables(inputs, profile, references))]
 
@@ -71,6 +76,9 @@ def _add_reference_systems(
     inputs: AnalysisInput, known: Mapping[str, str], dataset: Dataset
 ) -> tuple[AnalysisInput, dict[str, str]]:
     """The input with title-only and full-text BM25 added if missing, and the names of both."""
+    from rankproof._analysis.baselines import FULL_TEXT, TITLE_ONLY
+    from rankproof._evaluation.evaluate import evaluate_runs
+    from rankproof._evaluation.result import Result
     from rankproof.stages._bm25 import BM25
 
     dataset = _with_judgements(inputs, dataset)
@@ -90,6 +98,9 @@ def _add_reference_systems(
 
 def _with_judgements(inputs: AnalysisInput, dataset: Dataset) -> Dataset:
     """The dataset with the judgements of the input; a dataset that does not match is refused."""
+    from rankproof._analysis.inputs import check_same_dataset
+    from rankproof._data.dataset import Dataset
+
     check_same_dataset(dataset, dataset.name, inputs)
     if inputs.documents not in (None, len(dataset.corpus)):
         what = f"{for_message(dataset.name)} has {len(dataset.corpus)} documents, not {inputs.documents}"
@@ -109,6 +120,9 @@ def _run_stages(stages: Mapping[str, Stage], dataset: Dataset, rel: int) -> dict
 
 def _match_reading(run: Run, read_options: ReadOptions) -> Run:
     """The same ranking with ranks, its scores in the direction of the other runs'."""
+    from rankproof._data.run import Run
+    from rankproof._formats.rows import ranked_rows
+
     sign = -1.0 if read_options.lower_is_better else 1.0
     rows = (row._replace(score=sign * row.score) for row in ranked_rows(run))
     return Run.from_rows(rows, name=run.name, queries=run.queries)

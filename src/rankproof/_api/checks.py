@@ -5,42 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from rankproof._analysis.doctor.check import DoctorInput, doctor_input_from_analysis, doctor_input_from_dataset
-from rankproof._analysis.gate.anchor import next_baseline, not_saved
-from rankproof._analysis.gate.baseline import Baseline, baseline_json, make_baseline, read_baseline
-from rankproof._analysis.gate.gate import evaluated_measures, recorded_gate
-from rankproof._analysis.gate.result import GateResult
-from rankproof._analysis.gate.rules import GateOptions, Unsure
-from rankproof._analysis.gate.self_test import self_test as check_repeats
-from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, check_same_dataset
-from rankproof._api.analyses import listed
-from rankproof._api.inputs import (
-    DataLike,
-    DatasetOption,
-    GroupsOption,
-    MeasuresOption,
-    RunsLike,
-    analysis_input,
-    dataset_of,
-    groupings,
-    has_only_answers,
-    holds_results,
-)
-from rankproof._api.values import DoctorReport
-from rankproof._data.dataset import Dataset, Queries
+from rankproof._analysis.options import Unsure
+from rankproof._api.options import DataLike, DatasetOption, GroupsOption, MeasuresOption, RunsLike
 from rankproof._data.validation import SEED, public
-from rankproof._evaluation.evaluate import MeasuresLike
-from rankproof._evaluation.notes import value_notes
-from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions
-from rankproof._evaluation.sources import read_judgements
-from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
+from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, RunLike
 from rankproof._io.files import write_blocks
 from rankproof._registry import Option
 from rankproof._results.decision_settings import JUDGEMENTS, LABELS_BY, Completeness, LabelsBy
 from rankproof.errors import UsageError, for_message, type_phrase
-from rankproof.measures._base import Measure
+
+if TYPE_CHECKING:
+    from rankproof._analysis.doctor.check import DoctorInput
+    from rankproof._analysis.gate.baseline import Baseline
+    from rankproof._analysis.gate.result import GateResult
+    from rankproof._analysis.inputs import AnalysisInput
+    from rankproof._api.values import DoctorReport
+    from rankproof._data.dataset import Queries
+    from rankproof._evaluation.evaluate import MeasuresLike
+    from rankproof.measures._base import Measure
 
 
 @public
@@ -60,6 +44,9 @@ def doctor(
 ) -> DoctorReport:
     """The findings of the checks of a dataset, of runs on it, or of results."""
     from rankproof._analysis.doctor.doctor import run_checks
+    from rankproof._api.values import DoctorReport
+    from rankproof._evaluation.sources import read_judgements
+    from rankproof._evaluation.user_forms import Coercion
 
     inputs = _doctor_input(data, runs, dataset, options)
     if train is not None:
@@ -71,6 +58,10 @@ def doctor(
 
 
 def _doctor_input(data: DataLike, runs: RunLike | None, dataset: Any, options: EvaluateArguments) -> DoctorInput:
+    from rankproof._analysis.doctor.check import doctor_input_from_analysis, doctor_input_from_dataset
+    from rankproof._analysis.inputs import check_same_dataset
+    from rankproof._api.inputs import analysis_input, dataset_of
+
     own = dataset_of(data) if _is_dataset(data) else None
     if own is not None and dataset is not None:
         raise UsageError("data and --dataset are two datasets", fix="specify one of them")
@@ -84,6 +75,7 @@ def _doctor_input(data: DataLike, runs: RunLike | None, dataset: Any, options: E
 
 
 def _is_dataset(data: Any) -> bool:
+    from rankproof._data.dataset import Dataset
     from rankproof._formats.read import SAMPLE, is_irds_name
     from rankproof._io.files import is_results_folder
 
@@ -94,6 +86,7 @@ def _is_dataset(data: Any) -> bool:
 
 
 def _queries(queries: Any) -> Queries:
+    from rankproof._data.dataset import Queries
     from rankproof._formats.texts import read_queries
     from rankproof._io.open import open_source
 
@@ -172,6 +165,13 @@ def gate(
     >>> rp.gate(qrels, run, baseline="baseline.json").outcome
     'passed'
     """
+    from rankproof._analysis.gate.gate import evaluated_measures, recorded_gate
+    from rankproof._analysis.gate.rules import GateOptions
+    from rankproof._analysis.gate.self_test import self_test as check_repeats
+    from rankproof._analysis.inputs import MAIN_MEASURES
+    from rankproof._api.analyses import listed
+    from rankproof._api.inputs import analysis_input, groupings, has_only_answers, holds_results
+    from rankproof._evaluation.notes import value_notes
     from rankproof._io.open import path_text
 
     if self_test and (baseline is not None or save is not None or log is not None):
@@ -220,6 +220,9 @@ def _saved_notes(
     inputs: AnalysisInput, path: str, systems: Sequence[str], gate: GateResult, *, accept_loss: bool
 ) -> Iterator[str]:
     """Writes the values of the systems as a baseline if the gate passed; says what it did."""
+    from rankproof._analysis.gate.anchor import next_baseline, not_saved
+    from rankproof._analysis.gate.baseline import baseline_json
+
     if not gate.passed:
         yield not_saved(path, gate)
         return
@@ -229,6 +232,9 @@ def _saved_notes(
 
 
 def _baseline(baseline: Any, qrels: QrelsLike | None, measures: MeasuresLike, options: EvaluateArguments) -> Baseline:
+    from rankproof._analysis.gate.baseline import make_baseline, read_baseline
+    from rankproof._analysis.inputs import MAIN_MEASURES
+    from rankproof._api.inputs import analysis_input, has_only_answers, holds_results
     from rankproof._io.files import is_results_folder
     from rankproof._version import __version__
 

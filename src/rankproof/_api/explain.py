@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Unpack, cast
+from typing import TYPE_CHECKING, Annotated, Any, Unpack, cast
 
-from rankproof._analysis.inputs import AnalysisInput, check_same_dataset, checked_system
-from rankproof._analysis.values import TIE_TOLERANCE, best_system
-from rankproof._api.inputs import (
-    DataLike,
-    MeasuresOption,
-    RunsLike,
-    analysis_input,
-    dataset_of,
-    with_run_texts,
-    with_value_notes,
-)
-from rankproof._api.values import Explanation
-from rankproof._data.dataset import Dataset
-from rankproof._data.run import TermPart
+from rankproof._api.options import DataLike, MeasuresOption, RunsLike
 from rankproof._data.table import Table
 from rankproof._data.validation import checked_integer, public
 from rankproof._evaluation.options import EvaluateArguments, ReadArguments
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message
+
+if TYPE_CHECKING:
+    from rankproof._analysis.inputs import AnalysisInput
+    from rankproof._api.values import Explanation
+    from rankproof._data.dataset import Dataset
+    from rankproof._data.run import TermPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +51,8 @@ def explain(
 ) -> Explanation:
     """What a value is made of: the queries of a mean, the ranks of a query's value, or the parts of a document's score."""
     from rankproof._analysis.run_files import with_system_runs
+    from rankproof._api.inputs import analysis_input, dataset_of, with_run_texts, with_value_notes
+    from rankproof._api.values import Explanation
 
     if doc is not None and query is None:
         raise UsageError("--doc needs a query", fix="specify it with --query")
@@ -72,6 +67,8 @@ def explain(
 def explain_inputs(inputs: AnalysisInput, asked: ExplainOptions, *, all_measures: bool) -> tuple[str, list[Table], list[str]]:
     """The explained system, the tables of the explanation and its notes; without `all_measures`, of the first measure only."""
     from rankproof._analysis.explain.query import query_id
+    from rankproof._analysis.inputs import checked_system
+    from rankproof._analysis.values import TIE_TOLERANCE, best_system
 
     measures = list(inputs.result.systems[0].measures)[: None if all_measures else 1]
     asked = asked if asked.query is None else replace(asked, query=query_id(inputs, asked.query))
@@ -94,6 +91,7 @@ def _tables(inputs: AnalysisInput, system: str, measures: list[str], asked: Expl
     from rankproof._analysis.explain.answer import explain_answer_value
     from rankproof._analysis.explain.mean import TOP, explain_difference, explain_mean
     from rankproof._analysis.explain.query import ROWS, explain_query
+    from rankproof._analysis.inputs import checked_system
 
     if asked.query is not None and asked.doc is not None:
         return [_score(inputs, system, asked.query, asked.doc, asked.dataset)]
@@ -120,6 +118,8 @@ def _bm25_terms(
     inputs: AnalysisInput, stage: Mapping[str, Any], query: str, doc: str, dataset: Dataset | None
 ) -> list[TermPart] | None:
     """The contribution of each query term to the score; None for other stages or without the documents."""
+    from rankproof._analysis.inputs import check_same_dataset
+
     if stage.get("kind") != "BM25" or dataset is None or inputs.texts is None or query not in inputs.texts:
         return None
     from rankproof._experiment.cache import MemoryBlockCache

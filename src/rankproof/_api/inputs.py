@@ -5,36 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 from rankproof._analysis.inputs import AnalysisInput, input_from_result, input_from_results, join_inputs, reevaluated
 from rankproof._analysis.query_groups import Grouping, by_list, default_grouping, group_queries
+from rankproof._api.options import DataLike, GroupsLike
 from rankproof._data.dataset import Dataset
 from rankproof._data.table import Table
-from rankproof._data.validation import BY, DATASET
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_forms
 from rankproof._evaluation.notes import value_notes
-from rankproof._evaluation.options import FILE_ARGUMENTS, EvaluateArguments, make_evaluate_options
+from rankproof._evaluation.options import FILE_ARGUMENTS, EvaluateArguments, RunLike, make_evaluate_options
 from rankproof._evaluation.result import Result, inputs_of
-from rankproof._evaluation.user_forms import QrelsLike, RunLike
 from rankproof._io.file_errors import missing_fix
 from rankproof._io.files import is_results_folder
-from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results
 from rankproof.errors import UsageError, for_message, type_phrase
-
-DataLike = Annotated[
-    QrelsLike, Option("judgements, with runs; or a Result, an ExperimentResult, a results folder, or a list of these")
-]
-RunsLike = Annotated[RunLike | None, Option("the runs as {name: run}", unset="the data are results")]
-MeasuresOption = Annotated[
-    MeasuresLike, Option("one measure or several", metavar="MEASURES", letter="-m", repeated=True, unset="the usual ones")
-]
-GroupsLike = str | Sequence[str] | Mapping[str, str] | None
-"""Segments: fields of the queries, `length`, `relevant`, or query to segment."""
-GroupsOption = Annotated[GroupsLike, BY]
-DatasetOption = Annotated[Any, DATASET]
 
 DATA_FORMS = "pass judgements and runs, a Result, an ExperimentResult, or a results folder"
 

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from rankproof._analysis.rater_agreement import Pair, Rater, agreement_tables, rater_agreement
 from rankproof._api.values import RaterAgreement
 from rankproof._data.qrels import Qrels
-from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.options import EvaluateOptions, QrelsLike
 from rankproof._evaluation.sources import read_judgements
-from rankproof._evaluation.user_forms import Coercion, QrelsLike
+from rankproof._evaluation.user_forms import Coercion
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import open_plain_file, unreadable_file_error
 from rankproof._registry import Option

@@ -9,25 +9,17 @@ from typing import Annotated, Any, Literal, Unpack
 
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import checked_system, input_from_results
-from rankproof._api.inputs import (
-    DataLike,
-    DatasetOption,
-    MeasuresOption,
-    RunsLike,
-    analysis_input,
-    dataset_of,
-    results_of,
-    with_run_texts,
-)
+from rankproof._api.inputs import analysis_input, dataset_of, results_of, with_run_texts
+from rankproof._api.options import DataLike, DatasetOption, MeasuresOption, RunsLike
 from rankproof._api.values import Export, Plot, Plots, Report
 from rankproof._data.run import Run
 from rankproof._data.validation import Order, public
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.notes import value_notes
-from rankproof._evaluation.options import EvaluateArguments, make_evaluate_options
+from rankproof._evaluation.options import EvaluateArguments, QrelsLike, RunLike, make_evaluate_options
 from rankproof._evaluation.result import Result
 from rankproof._evaluation.sources import read_source
-from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
+from rankproof._evaluation.user_forms import Coercion
 from rankproof._formats.columns import ColumnNames
 from rankproof._fusion.fuse import check_some_judged
 from rankproof._fusion.fuse import fit_fusion as fit_runs

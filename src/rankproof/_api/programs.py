@@ -15,9 +15,9 @@ from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.qrels import Qrels
 from rankproof._data.validation import checked_integer
-from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.options import EvaluateOptions, QrelsLike, RunLike
 from rankproof._evaluation.sources import read_judgements, read_source
-from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike
+from rankproof._evaluation.user_forms import Coercion
 from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError, type_phrase

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import numpy as np
 
-from rankproof._api.inputs import DatasetOption
+from rankproof._api.options import DatasetOption
 from rankproof._api.values import Tuning
 from rankproof._data.arrays import FloatArray
 from rankproof._data.validation import SEED, ReadOptions, public
 from rankproof._evaluation.evaluate import evaluate_runs, no_judged_query_error
 from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
-from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
+from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, RunLike, make_evaluate_options
 from rankproof._evaluation.sources import prepare_judgements, read_judgements, read_source
-from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike, as_dataset
+from rankproof._evaluation.user_forms import Coercion, as_dataset
 from rankproof._registry import Option
 from rankproof._tune.space import Space
 from rankproof._tune.tables import tuning_tables

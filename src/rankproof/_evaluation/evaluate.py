@@ -16,10 +16,10 @@ from rankproof._data.run import Run
 from rankproof._data.text import example_ids, pluralise
 from rankproof._data.validation import public
 from rankproof._evaluation.notes import evaluation_notes
-from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
+from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, RunLike, make_evaluate_options
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, joined_repeats, with_inputs
 from rankproof._evaluation.sources import EvaluationInput, align, prepare_judgements
-from rankproof._evaluation.user_forms import Coercion, QrelsLike, RunLike, as_dataset
+from rankproof._evaluation.user_forms import Coercion, as_dataset
 from rankproof._registry import Option
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure

@@ -24,6 +24,10 @@ from rankproof._registry import Option, arguments_of
 from rankproof.errors import UsageError, for_message, type_phrase
 
 Compat = Literal["trec_eval-9"]
+QrelsLike = Any
+"""Judgements: Qrels, a Dataset, a path, {query: {doc: grade}}, {query: {relevant docs}}, a table, rows, or Qrels of ranx."""
+RunLike = Any
+"""A run: Run, a path, {query: {doc: score}}, {query: [docs, best first]}, a table, rows, or a Run of ranx."""
 ProgressCallback = Callable[[int, int | None], None]
 
 

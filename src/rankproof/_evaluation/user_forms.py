@@ -13,16 +13,13 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run, is_ranked_list
 from rankproof._data.text import pluralise
+from rankproof._evaluation.options import QrelsLike, RunLike
 from rankproof._formats.columns import ColumnNames, Kind, column_of_role, names_for_message, names_of_roles
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 if TYPE_CHECKING:
     from rankproof._data.dataset import Dataset
 
-QrelsLike = Any
-"""Judgements: Qrels, a Dataset, a path, {query: {doc: grade}}, {query: {relevant docs}}, a table, rows, or Qrels of ranx."""
-RunLike = Any
-"""A run: Run, a path, {query: {doc: score}}, {query: [docs, best first]}, a table, rows, or a Run of ranx."""
 _QRELS_FORMS = "pass Qrels, a path, {query: {doc: grade}}, a table, or rows with query_id, doc_id and relevance"
 _RUN_FORMS = "pass a Run, a path, {query: {doc: score}}, {query: [docs, best first]}, a table, or {name: run}"
 

@@ -15,6 +15,16 @@ from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import GRADE_MAP, OnConflictOption, check_options, checked_number
 from rankproof._data.view import View, Viewed
 from rankproof._evaluation.result import Result
+from rankproof._experiment.options import (
+    DATASET,
+    QRELS,
+    CollapseOption,
+    JudgedOnlyOption,
+    LimitOption,
+    PoolOption,
+    SeedOption,
+    SplitOption,
+)
 from rankproof._formats.read import SAMPLE
 from rankproof._registry import Option
 from rankproof._results.decision_settings import (
@@ -172,42 +182,22 @@ class Experiment(Viewed):
     """Named systems to run on one dataset."""
 
     systems: Annotated[Mapping[str, Stage], Option("the systems by name")]
-    dataset: Annotated[
-        Dataset | str | os.PathLike[str],
-        Option('the folder of the dataset, irds:NAME, or "sample"; relative to this file', typed=str, metavar="SOURCE"),
-    ] = SAMPLE
-    split: Annotated[str, Option("which file of judgements, if the dataset has several", metavar="NAME")] = "test"
+    dataset: Annotated[Dataset | str | os.PathLike[str], DATASET] = SAMPLE
+    split: SplitOption = "test"
     grade_map: Annotated[Mapping[str, int] | None, GRADE_MAP._replace(typed=dict[str, int])] = None
     on_conflict: OnConflictOption = "error"
-    qrels: Annotated[
-        Qrels | str | os.PathLike[str] | Sequence[Qrels | str | os.PathLike[str]] | None,
-        Option(
-            "files with further judgements, such as those of `rankproof judge`; relative to this file",
-            typed=str | tuple[str, ...],
-            metavar="FILE",
-            repeated=True,
-            unset="none",
-        ),
-    ] = None
+    qrels: Annotated[Qrels | str | os.PathLike[str] | Sequence[Qrels | str | os.PathLike[str]] | None, QRELS] = None
     name: Annotated[str, Option("the name of the experiment", unset="the file's name")] = "experiment"
     measures: Annotated[
         Sequence[Measure | str] | None,
         Option("the measures, the main one first", typed=tuple[str, ...], unset="a standard set"),
     ] = None
     rel: Annotated[int, Option("the lowest grade that counts as relevant", least=1)] = 1
-    judged_only: Annotated[bool, Option("remove unjudged documents from the rankings first", letter="-J")] = False
-    limit: Annotated[int | None, Option("use a random sample of N judged queries", least=1, unset="all")] = None
-    seed: Annotated[int, Option("seed of the samples of `limit` and of timed queries", least=0, rare=True)] = 0
-    collapse: Annotated[
-        str | None,
-        Option(
-            "for chunks: the field that names the document of a chunk, such as url; rankings and judgements are collapsed to it",
-            metavar="FIELD",
-            unset="none",
-            rare=True,
-        ),
-    ] = None
-    pool: Annotated[int | None, Option("number of top chunks of a ranking to collapse", least=1, unset="all", rare=True)] = None
+    judged_only: JudgedOnlyOption = False
+    limit: LimitOption = None
+    seed: SeedOption = 0
+    collapse: CollapseOption = None
+    pool: PoolOption = None
     primary: Annotated[Measure | str | None, PRIMARY._replace(typed=str)] = None
     margin: Annotated[float | str | None, MARGIN] = None
     baseline: Annotated[str | None, BASELINE] = None

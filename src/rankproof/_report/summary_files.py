@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rankproof._data.table import Table
 from rankproof._io.escape import for_github
-from rankproof._render.ci import folded_part, limited_comment
 from rankproof._render.table import markdown_table
-from rankproof._report.summary import ReportSummary, SummaryPart
 from rankproof.errors import UsageError, for_message
+
+if TYPE_CHECKING:
+    from rankproof._report.summary import ReportSummary, SummaryPart
 
 Format = Literal["html", "png", "markdown"]
 FORMATS: tuple[Format, ...] = ("html", "png", "markdown")
@@ -43,6 +44,8 @@ _MAX_SENTENCE = 2_000
 
 def summary_markdown(summary: ReportSummary) -> str:
     """The decision, the table of systems, and folded details; at most 65,000 characters."""
+    from rankproof._render.ci import limited_comment
+
     return limited_comment(list(_parts(summary)))
 
 
@@ -66,6 +69,8 @@ def _text(sentence: str) -> str:
 
 
 def _folded(part: SummaryPart) -> list[str]:
+    from rankproof._render.ci import folded_part
+
     lines = ["\n".join(f"- {_text(sentence)}" for sentence in part.sentences)] if part.sentences else []
     if part.table is not None:
         lines.append(limited_table(part.table))

@@ -18,6 +18,8 @@ CORRECTION_NAMES: dict[Correction, str] = {
     "bh": "Benjamini-Hochberg",
     "none": "no correction",
 }
+PERSISTENCE = 0.9
+"""The p of rank-biased overlap: the first 10 ranks have 86% of the weight."""
 MIN_SAMPLES = 100
 ALPHA = Option("significance level", above=0, below=0.5, metavar="A", rare=True)
 SAMPLES = Option("number of random samples", least=MIN_SAMPLES, most=10_000_000, rare=True)

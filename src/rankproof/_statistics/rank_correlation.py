@@ -10,9 +10,8 @@ import numpy as np
 
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray, list_places, repeat_each
 from rankproof._statistics.distributions import normal_below
+from rankproof._statistics.options import PERSISTENCE
 
-PERSISTENCE = 0.9
-"""The p of rank-biased overlap: the first 10 ranks have 86% of the weight."""
 _MAX_EXACT_ITEMS = 100
 
 

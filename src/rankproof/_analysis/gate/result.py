@@ -9,7 +9,8 @@ from typing import Any
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.decision.sentences import points
-from rankproof._analysis.gate.rules import NOT_CHECKED, GateCheck, GateOptions, Unsure
+from rankproof._analysis.gate.rules import NOT_CHECKED, GateCheck, GateOptions
+from rankproof._analysis.options import Unsure
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import limit_text
 from rankproof._data.view import View, Viewed

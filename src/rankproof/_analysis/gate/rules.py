@@ -16,6 +16,7 @@ from rankproof._analysis.decision.judge_sentences import by_unchecked_judge
 from rankproof._analysis.decision.sentences import margin_text, points
 from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
 from rankproof._analysis.inputs import AnalysisInput, named_measure
+from rankproof._analysis.options import Unsure
 from rankproof._data.text import format_p, limit_text, percent
 from rankproof._data.validation import checked_choice, checked_integer
 from rankproof._results.decision_settings import Completeness, LabelsBy
@@ -28,7 +29,6 @@ from rankproof.measures._parse import parse_measure
 
 ALPHA = 0.05
 NOT_CHECKED = "judge not checked"
-Unsure = Literal["warn", "fail"]
 _RISK = re.compile(r" \((the )?risk [^)]*\)")
 
 _THRESHOLD = re.compile(r"(?P<measure>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>[^<>=]+)", re.DOTALL)

@@ -7,18 +7,19 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.command import Command
 from rankproof._cli.cost_estimate import show_cost_estimate
 from rankproof._cli.execution_options import add_execution_options, run_options, storage_options
 from rankproof._cli.exit_codes import signal_exit_code
-from rankproof._cli.flags import GRADES, add_flags, name_list
+from rankproof._cli.flags import GRADES, add_flags, name_list, settings_by_name
 from rankproof._cli.options import add_decision_options, decision_options
 from rankproof._cli.output import note_lines
 from rankproof._cli.parser import unknown_name_error
 from rankproof._cli.terminal import Terminal
+from rankproof._experiment.options import RunArguments
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
@@ -52,18 +53,16 @@ FORMATS = ("table", "json", "csv", "markdown")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the experiment, the dataset, the execution and the output."""
-    from rankproof._experiment.experiment import Experiment
-
     # An option that is not passed leaves the key of the experiment file as it is.
-    unset = dict.fromkeys((field.name for field in fields(Experiment)), None)
+    unset = dict.fromkeys(settings_by_name(RunArguments), None)
     parser.add_argument(
         "experiment", nargs="?", metavar="EXPERIMENT.toml", help="the experiment file; without it, the default systems run"
     )
     what = parser.add_argument_group("experiment")
-    add_flags(what, Experiment, ("dataset", "split", "qrels", *GRADES), **unset)
+    add_flags(what, RunArguments, ("dataset", "split", "qrels", *GRADES), **unset)
     what.add_argument("--systems", type=name_list, metavar="A,B…", help="only these systems and their inputs")
     what.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR")
-    add_flags(what, Experiment, ("judged_only", "limit", "seed", "collapse", "pool"), **unset)
+    add_flags(what, RunArguments, ("judged_only", "limit", "seed", "collapse", "pool"), **unset)
     add_decision_options(parser.add_argument_group("decision"))
     add_execution_options(parser)
     out = parser.add_argument_group("output")
