@@ -43,7 +43,9 @@ def for_message(text: str) -> str:
 
 
 def type_phrase(value: object) -> str:
-    """The type of a value with its article, such as "an int"."""
+    """The type of a value with its article, such as "an int"; a class is named itself."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
     name = type(value).__name__
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 

@@ -98,7 +98,7 @@ def test_tied_systems_are_noted() -> None:
     ("call", "message"),
     [
         (lambda: rp.correlate({"one": ONE}), "there is only one run; pass two runs or more"),
-        (lambda: rp.correlate({"a": ONE, "b": OTHER}, persistence=1.0), "persistence is 1.0; pass a number between 0 and 1"),
+        (lambda: rp.correlate({"a": ONE, "b": OTHER}, persistence=1.0), "persistence is 1.0; choose a number above 0"),
         (lambda: rp.correlate(QRELS, {"a": placed(), "b": placed(1)}, ["RR", "AP"]), "an order of 2 systems has too few pairs"),
         (lambda: rp.correlate(QRELS, {"a": placed()}), "measures is missing"),
         (lambda: rp.correlate(QRELS, {"a": placed(), "b": placed(1), "c": placed(2)}, ["RR"]), "two measures are needed"),

@@ -287,6 +287,8 @@ REFERENCE = "Warm water with citric acid for an hour"
     [
         ("warm water with citric acid, an hour", None, "fine"),
         ("  ", None, "empty"),
+        ("I do not know.", ["fill it with warm water and citric acid"], "abstained"),
+        ("Das weiß ich leider nicht.", ["the kettle needs cleaning"], "abstained"),
         (f"{REFERENCE}, " + " ".join(f"word{at}" for at in range(40)), None, "verbose"),
         ("use vinegar overnight", ["the kettle needs cleaning", "it is made of steel"], "context missing"),
         ("use vinegar overnight", ["fill it with warm water and citric acid", "leave it an hour"], "paraphrased or wrong"),

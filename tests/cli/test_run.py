@@ -252,7 +252,7 @@ def test_without_a_cache_nothing_is_saved_in_it(folder: Path, capsys: pytest.Cap
 )
 def test_the_systems_in_other_formats(capsys: pytest.CaptureFixture[str], form: str, read: Callable[[str], list[str]]) -> None:
     out, _ = ran(capsys, "experiment.toml", "--format", form, "-o", "out")
-    assert read(out) == ["bm25", "kept", "both", "title"]
+    assert read(out) == ["title", "bm25", "both", "kept"]
 
 
 def test_options_override_the_file(capsys: pytest.CaptureFixture[str]) -> None:
@@ -294,7 +294,7 @@ def test_chosen_systems_include_their_inputs() -> None:
         "both": both,
         "kept": Rerank(both, KeywordScorer()),
     }
-    assert list(select_systems(systems, ["kept"])) == ["bm25", "kept", "both", "title"]
+    assert list(select_systems(systems, ["kept"])) == ["title", "bm25", "both", "kept"]
     assert list(select_systems(systems, ["other"])) == ["other"]
     with pytest.raises(UsageError, match="did you mean title"):
         select_systems(systems, ["titel"])
@@ -585,7 +585,7 @@ def test_summary_json_has_the_decision_and_a_record_for_each_system(folder: Path
     assert json.loads(out)["summary"] == found
     assert (found["format"], found["schema"], found["n"]) == ("rankproof-summary", 3, 3)
     assert (found["primary"], found["baseline"], found["decision"]["margin"]) == ("RR@10", "title", 0.05)
-    assert [system["name"] for system in found["systems"]] == ["bm25", "kept", "both", "title"]
+    assert [system["name"] for system in found["systems"]] == ["title", "bm25", "both", "kept"]
     results = load_results("out")
     assert [system["values"] for system in found["systems"]] == list(results.result.means.values())
     assert found["systems"][1]["difference"] == pytest.approx(

@@ -154,7 +154,7 @@ def test_the_label_of_the_kept_judgement_is_kept() -> None:
 
 
 def test_an_unknown_rule_for_conflicts_is_refused() -> None:
-    with pytest.raises(UsageError, match="choose from: error, max, min, first, last"):
+    with pytest.raises(UsageError, match="choose one of error, max, min, first, last"):
         rp.evaluate(PLAIN, RUN, on_conflict="mean")  # type: ignore[arg-type]
 
 

@@ -46,7 +46,7 @@ class Joining:
         ({"systems": {}}, "no system"),
         ({"systems": BM25()}, "no system"),
         ({"systems": {"a": "bm25"}}, "system a has a str, which is not a stage"),
-        ({"systems": {"a": BM25}}, "system a has a type"),
+        ({"systems": {"a": BM25}}, "system a has the class BM25, which is not a stage"),
         ({"systems": {"a": KeywordScorer()}}, "system a has a KeywordScorer"),
         ({"systems": {"a": Joining(("bm25",))}}, "system a has a str"),
         ({"systems": {"a": Joining([BM25()])}}, "system a has a Joining"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import rankproof as rp
 from rankproof._data.grades import parse_grade_map
 from rankproof._data.run import Run
 from rankproof._data.validation import ReadOptions
@@ -243,3 +245,17 @@ def is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+@pytest.mark.parametrize("judge", ["gpt-4o", "llm:", "True"])
+def test_a_judge_that_is_neither_people_nor_a_known_kind_of_machine_is_an_error(judge: str, tmp_path: Path) -> None:
+    path = tmp_path / "qrels.csv"
+    path.write_text(f"query_id,doc_id,grade,judged_by\nq1,d1,1,people\nq1,d2,0,{judge}\n")
+    with pytest.raises(InputError, match=rf"qrels.csv:3: judged_by is \"{judge}\"; write people, human:NAME, or the machine"):
+        rp.evaluate(path, {"q1": {"d1": 1.0}}, ["P@1"])
+
+
+def test_the_kind_of_a_judge_may_stand_after_a_space_and_in_capitals(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.csv"
+    path.write_text("query_id,doc_id,grade,judged_by\nq1,d1,1, Keywords:0.5:abc\nq1,d2,0, human:ann\nq2,d2,1,\n")
+    assert dict(rp.read_qrels(path).judge_labels) == {("q1", "d1"): "keywords:0.5:abc"}

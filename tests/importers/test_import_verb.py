@@ -212,3 +212,13 @@ def test_named_files_of_one_split_need_no_choice(tmp_path: Path) -> None:
     assert rp.import_dataset(paths).dataset.qrels == {"q1": {"d1": 1}}
     with pytest.raises(InputError, match="no table of split dev; splits: train"):
         rp.import_dataset(paths, split="dev")
+
+
+def test_a_source_of_queries_and_files_that_are_not_read_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    (folder / "pages").mkdir(parents=True)
+    (folder / "queries.tsv").write_text("q1\tred shoes\nq2\tblue shoes\n")
+    for at in range(8):
+        (folder / f"page{at}.md").write_text("# Shoes\nRed shoes.\n")
+    with pytest.raises(InputError, match=r"no document and no judgement; not read.*page0\.md.*, …; write the documents as lines"):
+        rp.import_dataset(folder)

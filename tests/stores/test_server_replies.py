@@ -191,7 +191,7 @@ LIES: dict[str, tuple[type[VectorServer], str, Callable[[Any], Any], str]] = {
         lambda body: {"errors": True, "items": [{"index": {"status": 400, "error": {"reason": "too long"}}}] * 3},
         "3 of 3 documents were rejected: too long",
     ),
-    "errors without an item": (ElasticsearchServer, "/_bulk", lambda body: {**body, "errors": True}, "were refused"),
+    "errors without an item": (ElasticsearchServer, "/_bulk", lambda body: {**body, "errors": True}, "were rejected"),
     "a failed shard": (
         ElasticsearchServer,
         "/_search",

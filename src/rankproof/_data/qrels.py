@@ -385,6 +385,24 @@ def label_of(text: str) -> str:
     return text if text.startswith(JUDGE_PREFIXES) and text not in JUDGE_PREFIXES else ""
 
 
+_NO_JUDGE = frozenset(("", "none", "null", "nan", "<na>", HUMAN_JUDGE))
+
+
+def label_in_column(value: object, *, source: str, line: int | None) -> str:
+    """The label of a machine judge in a column that says who judged, an empty one for people; another text is an error.
+
+    Grades of a machine whose name is not understood must not count as those of people.
+    """
+    text = str(value).strip()
+    kind, colon, name = text.partition(":")
+    plain = f"{kind.casefold()}{colon}{name}"
+    if plain.casefold() in _NO_JUDGE or plain.startswith(HUMAN_PREFIX):
+        return ""
+    if not label_of(plain):
+        raise row_error("judge", source=source, line=line, token=text)
+    return plain
+
+
 def make_judge_label(prefix: str, name: str, digest: str) -> str:
     """The label of a machine judge: its kind, its name without white space and control characters, and a digest."""
     return f"{prefix}{plain_judge_name(name)}:{digest}"

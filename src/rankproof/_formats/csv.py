@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rankproof._data.grades import GradeReader
-from rankproof._data.qrels import Judgement, Qrels, label_of
+from rankproof._data.qrels import Judgement, Qrels, label_in_column
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
@@ -187,7 +187,8 @@ class DelimitedFormat:
         for line, fields in table:
             query, doc = _ids(fields, columns, source.name, line)
             grade = grades.of_text(fields[columns.value], line=line)
-            label = "" if columns.judge_label is None else label_of(fields[columns.judge_label])
+            judge = "" if columns.judge_label is None else fields[columns.judge_label]
+            label = label_in_column(judge, source=source.name, line=line)
             yield Judgement(query, doc, grade, line, label, _subtopic(fields, columns, source.name, line))
 
     def _table(self, source: ByteSource, options: ParseOptions) -> Iterator[tuple[int, list[str]]]:

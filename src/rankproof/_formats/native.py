@@ -126,8 +126,8 @@ def _ids(table: Table) -> PackedIds:
 
 
 def places_of(columns: Columns) -> Places:
-    """The columns by role, as the extension reads them: -1 for one that is missing; it reads no subtopics."""
-    if columns.subtopic is not None:
+    """The columns by role, as the extension reads them: -1 for one that is missing; it reads no subtopics and no judges."""
+    if columns.subtopic is not None or columns.judge_label is not None:
         return NO_PLACES
     places = (
         columns.query,

@@ -6,7 +6,7 @@ import datetime
 import decimal
 import json
 import weakref
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -19,7 +19,7 @@ from rankproof._data.dataset import WEIGHT_FIELD, Dataset, Queries, Query
 from rankproof._data.grades import GradeReader, describe_converted
 from rankproof._data.partition_builder import fields_json
 from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
-from rankproof._data.text import encodable, pluralise
+from rankproof._data.text import encodable, first_ids, pluralise
 from rankproof._data.validation import ID_DIGITS, checked_id, made_id
 from rankproof._formats.columns import normalised_name
 from rankproof._formats.rows import id_of_value, is_nan
@@ -35,6 +35,8 @@ _NO_GRADE = ("nan", "null", "<na>", "\\n")
 """What programs write for a cell without a value."""
 _MADE_FROM = {"query": "a query's text (after q)", "document": "a document's title and text (after d)"}
 _RESERVED = {"_id", "id", "title", "text"}
+_SHOWN_FILES = 5
+_UNREAD_FIX = "write the documents as lines of JSON with _id and text, and the judgements with a header or as a TREC file"
 
 
 class ImportedDocuments:
@@ -111,6 +113,7 @@ class DatasetBuilder:
         self.queries: dict[str, Query] = {}
         self.documents = ImportedDocuments(source.storage)
         self.notes: list[str] = []
+        self._unread = ""
         self.joins_texts = False
         """Whether a query without an id is the one of the same text that has an id; rows with ids come first."""
         self._ids_of_texts: dict[str, dict[str, None]] = {}
@@ -244,6 +247,11 @@ class DatasetBuilder:
                 raise file_error("text-surrogate", source=self.place, line=line, role="text", token=token) from None
         return plain
 
+    def note_unread_files(self, names: Sequence[str], why: str = "") -> None:
+        """Notes files that are not read, the first of them by name; a dataset of nothing else than queries is then an error."""
+        self._unread = f"not read{why}: {first_ids(names, _SHOWN_FILES)}"
+        self.notes.append(self._unread + (f" ({len(names):,} files)" if len(names) > _SHOWN_FILES else ""))
+
     def imported(
         self, judgements: Iterable[Judgement | None], importer: str, columns: Mapping[str, str] | None = None
     ) -> Imported:
@@ -253,6 +261,9 @@ class DatasetBuilder:
         except BaseException:
             self.documents.discard()
             raise
+        if self._unread and not len(qrels) and not len(self.documents):
+            self.documents.discard()
+            raise InputError(f"no document and no judgement; {self._unread}", fix=_UNREAD_FIX, source=self.source.name)
         self._count_texts()
         self._count_dropped_judgements(qrels)
         corpus = self.documents.corpus(self.source.name)

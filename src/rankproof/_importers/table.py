@@ -13,7 +13,7 @@ from typing import Any
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import WEIGHT_FIELD, checked_weight
 from rankproof._data.grades import GradeReader
-from rankproof._data.qrels import Judgement, label_of
+from rankproof._data.qrels import Judgement, label_in_column
 from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, column_of_role, normalised_name
 from rankproof._formats.registry import format_of_suffix
 from rankproof._formats.source_table import SourceTable
@@ -150,7 +150,7 @@ class TableImporter:
         if len(graded) == 1:
             builder.grades = GradeReader(graded[0].source, options.grade_map)
         if others := [name for name in source.files if len(source.files) > 1 and name not in source.tables]:
-            builder.notes.append(f"not read, as they are no tables: {_name_list(others)}")
+            builder.note_unread_files(others, ", as they are no tables")
         builder.notes.extend([_LIST_NOTE] if source.is_query_list else _missing_columns(known, roles))
         if unused := dict.fromkeys(name for table_roles in roles for name in table_roles.unused):
             builder.notes.append(
@@ -364,7 +364,7 @@ def _judgement(
             return None
     if query is None or doc is None or roles.grade is None:
         return None
-    judge_label = label_of(str(row.get(roles.judge)))
+    judge_label = label_in_column(row.get(roles.judge), source=builder.place, line=line)
     return builder.judgement(query, doc, row.get(roles.grade), judge_label=judge_label, line=line)
 
 

@@ -64,7 +64,7 @@ class TrecImporter:
         files = _chosen_files(source, options.split)
         builder = DatasetBuilder(source, options)
         if others := [name for name, path in source.files.items() if path not in files.values()]:
-            builder.notes.append(f"not read: {', '.join(map(for_message, others))}")
+            builder.note_unread_files(others)
         return builder.imported(_judgements(files, source, options, builder), "trec")
 
 

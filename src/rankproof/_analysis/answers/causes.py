@@ -10,10 +10,11 @@ from typing import Literal
 from rankproof._analysis.bands import BandProfile, QualityBand, is_answer_measure
 from rankproof._data.table import Column, Table
 from rankproof._data.text import pluralise
+from rankproof._data.wording.remarks import declines_to_answer
 from rankproof.errors import for_message
 from rankproof.measures._answers import shared_words, token_set_f1
 
-Reason = Literal["fine", "failed", "empty", "verbose", "context missing", "paraphrased or wrong"]
+Reason = Literal["fine", "failed", "empty", "abstained", "verbose", "context missing", "paraphrased or wrong"]
 LOW_F1 = 0.40
 """The lower bound of Moderate in the bands of answer F1 of the profile rag."""
 _MIN_COVERAGE = 0.5
@@ -25,12 +26,13 @@ _STOP_WORDS = frozenset(
     }
 )
 REASON_TEXTS: dict[Reason, str] = {
-    "fine": f"F1 of at least {LOW_F1}",
+    "fine": f"F1 of at least {LOW_F1}, which a wrong number or name can have too",
     "failed": "the model gave no usable reply; left out of the means",
     "empty": "the answer is empty",
+    "abstained": "the answer says, by its wording, that it does not know",
     "verbose": "the answer has most words of the reference, and many more",
     "context missing": "the retrieved passages lack the words of the reference, or none is relevant",
-    "paraphrased or wrong": "the context had the answer, but the words differ from the reference: compare the meaning",
+    "paraphrased or wrong": "the context had most words of the reference, the answer had not: compare the meaning",
 }
 
 
@@ -63,6 +65,8 @@ def reason_of(record: AnswerRecord) -> Reason:
         return "fine"
     if not record.answer.strip():
         return "empty"
+    if declines_to_answer(record.answer):
+        return "abstained"
     reference = max(record.references, key=lambda reference: token_set_f1(record.answer, reference), default="")
     if _word_coverage(reference, record.answer) >= _MIN_COVERAGE:
         return "verbose"
