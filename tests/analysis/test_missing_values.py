@@ -262,10 +262,11 @@ def test_a_choice_must_be_made_again_without_missing_values_and_stay_good_enough
 
 @pytest.mark.parametrize("kind", range(3))
 def test_a_measure_without_a_worst_value_cannot_lack_more_than_one_percent_of_the_questions(kind: int) -> None:
-    absent = [np.zeros((200, 2), dtype=np.bool_) for _ in range(3)]
-    absent[kind][:3, 1] = True
+    absent = np.zeros((3, 200, 2), dtype=np.bool_)
+    absent[kind, :3, 1] = True
+    missing = MissingValues(absent[0], absent[1], absent[2])
     lacking = "b has no DCG@10 for 1.5% of the questions, and DCG@10 has no worst value"
-    assert without_worst_value(parse_measure("DCG@10"), MissingValues(*absent), ("a", "b")) == lacking
-    assert without_worst_value(parse_measure("AP"), MissingValues(*absent), ("a", "b")) == ""
-    absent[kind][2] = False
-    assert without_worst_value(parse_measure("DCG@10"), MissingValues(*absent), ("a", "b")) == ""
+    assert without_worst_value(parse_measure("DCG@10"), missing, ("a", "b")) == lacking
+    assert without_worst_value(parse_measure("AP"), missing, ("a", "b")) == ""
+    absent[kind, 2] = False
+    assert without_worst_value(parse_measure("DCG@10"), missing, ("a", "b")) == ""
