@@ -11,7 +11,13 @@ from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.joined_values import answer_values
 from rankproof._analysis.compare.people_labels import values_by_labels
 from rankproof._analysis.decision.record import Decision, MissingCount
-from rankproof._analysis.decision.scenarios import WITHOUT_UNJUDGED, MissingValues, ScenarioChoice, disagreement
+from rankproof._analysis.decision.scenarios import (
+    WITHOUT_UNJUDGED,
+    MissingValues,
+    ScenarioChoice,
+    disagreement,
+    without_worst_value,
+)
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.answers import Answer, Answers
 from rankproof._data.dataset import Queries, Query
@@ -252,3 +258,15 @@ def test_a_choice_must_be_made_again_without_missing_values_and_stay_good_enough
     unjudged = ScenarioChoice("without them", "unjudged", both_good, (0,))
     assert [missing.keeps(chosen) for chosen in ([0], [1], [0, 1])] == [True, False, False]
     assert [unjudged.keeps(chosen) for chosen in ([0], [1], [0, 1])] == [True, True, True]
+
+
+@pytest.mark.parametrize("kind", range(3))
+def test_a_measure_without_a_worst_value_cannot_lack_more_than_one_percent_of_the_questions(kind: int) -> None:
+    absent = np.zeros((3, 200, 2), dtype=np.bool_)
+    absent[kind, :3, 1] = True
+    missing = MissingValues(absent[0], absent[1], absent[2])
+    lacking = "b has no DCG@10 for 1.5% of the questions, and DCG@10 has no worst value"
+    assert without_worst_value(parse_measure("DCG@10"), missing, ("a", "b")) == lacking
+    assert without_worst_value(parse_measure("AP"), missing, ("a", "b")) == ""
+    absent[kind, 2] = False
+    assert without_worst_value(parse_measure("DCG@10"), missing, ("a", "b")) == ""

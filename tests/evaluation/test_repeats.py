@@ -297,3 +297,9 @@ def test_usual_numbers_of_answers_up_to_all_have_a_pass_rate(answers: int, sizes
     assert found is not None
     assert [list(one.pass_at) for one in found.by_system] == [sizes, []]
     assert list(found.by_system[0].pass_all) == sizes
+
+
+def test_one_question_alone_has_the_mean_of_its_answers() -> None:
+    repeats = rp.compare(evaluated(a=answers_of("110"))).decision.repeats
+    assert repeats is not None
+    assert repeats.by_system[0].value == pytest.approx(2 / 3)
