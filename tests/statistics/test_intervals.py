@@ -184,10 +184,11 @@ def test_a_block_of_resamples_has_limited_cells_and_changes_no_bit(monkeypatch: 
     assert cells == [7 * 30] * 14 + [2 * 30]
 
 
-def test_the_interval_of_a_share_follows_the_scale_of_its_range() -> None:
-    share = effective_share_interval(0.3, 0.002, 20.0, (0.0, 1.0), least=50)
-    doubled = effective_share_interval(2 * 0.3, 4 * 0.002, 20.0, (0.0, 2.0), least=50)
-    moved = effective_share_interval(2 * 0.3 - 1, 4 * 0.002, 20.0, (-1.0, 1.0), least=50)
+@pytest.mark.parametrize("variance", [0.002, 1.5e-24, 0.5e-24])
+def test_the_interval_of_a_share_follows_the_scale_of_its_range(variance: float) -> None:
+    share = effective_share_interval(0.3, variance, 20.0, (0.0, 1.0), least=50)
+    doubled = effective_share_interval(2 * 0.3, 4 * variance, 20.0, (0.0, 2.0), least=50)
+    moved = effective_share_interval(2 * 0.3 - 1, 4 * variance, 20.0, (-1.0, 1.0), least=50)
     assert doubled == pytest.approx([2 * end for end in share])
     assert moved == pytest.approx([2 * end - 1 for end in share])
 
