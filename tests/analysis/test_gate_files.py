@@ -19,7 +19,7 @@ from rankproof._analysis.gate.rules import GateOptions, threshold_of
 from rankproof._analysis.query_groups import group_queries
 from rankproof._cli.main import main
 from rankproof._render.ci import MAX_LISTED, as_comment, as_junit
-from rankproof.errors import InputError
+from rankproof.errors import InputError, UsageError
 from support.gate_inputs import QUERIES, gate_input, ranks
 
 EVIL = "<b>&\"'@team ]]> `x` \x00\x1b[31m\u202e\ufffe\ud7ff |"
@@ -236,3 +236,35 @@ def test_every_output_says_unsure_in_the_same_words() -> None:
     assert replace(gate, unsure="fail").verdict == "The gate failed: 1 of 2 checks is unsure, and --unsure fail is set"
     (strict,) = ElementTree.fromstring(as_junit(replace(gate, unsure="fail"), name="gate", made="2026-01-02T03:04:05Z").encode())
     assert (strict.attrib["failures"], strict.attrib["skipped"]) == ("1", "0")
+
+
+SMALL = {f"q{at}": {"d1": 1} for at in range(30)}, {f"q{at}": {"d1": 1.0} for at in range(30)}
+
+
+@pytest.mark.parametrize("text", ["my notes", '{"format": "rankproof-result"}', "\0\1"])
+def test_a_file_that_is_no_baseline_is_not_replaced(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"notes\.txt exists and is not a baseline; specify another file, or remove this one"):
+        rp.gate(*SMALL, save=path)
+    assert path.read_text() == text
+
+
+def test_a_baseline_is_saved_into_a_device_and_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "empty.json").write_text("")
+    for path in ("/dev/null", tmp_path / "empty.json"):
+        assert rp.gate(*SMALL, save=path).notes
+    assert parse_baseline((tmp_path / "empty.json").read_text(), "empty.json").systems
+
+
+def test_wrong_kinds_of_thresholds_and_segments_are_named() -> None:
+    with pytest.raises(UsageError, match="a threshold cannot be an int; write it like"):
+        rp.gate(*SMALL, thresholds=[3])  # type: ignore[list-item]
+    with pytest.raises(UsageError, match="by cannot be an int; pass the name of a field"):
+        rp.segments(*SMALL, by=3)  # type: ignore[arg-type]
+
+
+def test_a_drop_that_no_measure_can_have_is_an_error(tmp_path: Path) -> None:
+    rp.gate(*SMALL, ["nDCG@10"], save=tmp_path / "b.json")
+    with pytest.raises(UsageError, match=r"nDCG@10 cannot drop by 5, so this bound holds nothing; write a number below 1"):
+        rp.gate(*SMALL, baseline=str(tmp_path / "b.json"), max_drops={"nDCG@10": 5})

@@ -209,3 +209,22 @@ def test_shared_words_with_references_of_people_are_no_judge(tmp_path: Path) -> 
     for measure in ("EM", "Contains", "F1", "ROUGE-L"):
         decision = rp.compare(rp.evaluate_answers(answers, references, measures=[measure])).decision
         assert (decision.outcome, decision.judge) == ("ship", None)
+
+
+@pytest.mark.parametrize("place", ["row", "metadata", "log"])
+def test_references_that_a_machine_wrote_ship_nothing_wherever_the_file_says_so(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    writer = {"generated_by": "llm:tiny:1"}
+    for name, answer in (("good", "right"), ("poor", "wrong")):
+        rows = [{"id": f"q{at}", "question": f"What of {at}?", "answer": answer, "contexts": ["x"]} for at in range(40)]
+        more = {"reference": "right", **writer} if place == "log" else {}
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row | more) + "\n" for row in rows))
+    fields = {"row": writer, "metadata": {"metadata": writer}, "log": {}}[place]
+    queries = [{"_id": f"q{at}", "text": f"What of {at}?", "answers": ["right"], **fields} for at in range(40)]
+    Path("queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
+    files = ["good.jsonl", "poor.jsonl"] if place == "log" else ["queries.jsonl", "good.jsonl", "poor.jsonl"]
+    said = printed(capsys, "answers", *files, "-m", "EM")
+    assert said.startswith("By tiny (not checked by people), good leads")
+    assert not SAID.search(said)

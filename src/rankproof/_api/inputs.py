@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -119,6 +119,8 @@ def groupings(inputs: AnalysisInput, by: GroupsLike) -> Iterator[Grouping]:
     if isinstance(by, Mapping):
         yield by_list(inputs, {str(query): str(segment) for query, segment in by.items()}, "segments")
         return
+    if by is not None and not isinstance(by, Iterable):
+        raise UsageError(f"by cannot be {type_phrase(by)}", fix="pass the name of a field, several names, or {query: segment}")
     names = [default_grouping(inputs)] if by is None else [by] if isinstance(by, str) else list(by)
     yield from (group_queries(inputs, name) for name in dict.fromkeys(names))
 

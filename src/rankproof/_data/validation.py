@@ -279,6 +279,8 @@ def default_text(setting: Setting) -> str:
     if setting.option.unset:
         return f" (default: {setting.option.unset})"
     default = setting.default
-    if default is MISSING or default is None or default is False or default in ((), ""):
+    if default is MISSING or default is None or default is False or default in ((), "", {}):
         return ""
+    if isinstance(default, tuple):
+        return f" (default: {','.join(map(str, default))})"
     return f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"

@@ -51,7 +51,7 @@ IMPORTER = "rag"
 _SAVED_BY_DEEPEVAL = {"input", "expected_output", "context", "source_file"}
 """Columns of the datasets that DeepEval saves; in CSV and JSONL it joins contexts with bars."""
 _GRADES = COLUMN_NAMES["grade"][:-1]
-_QUERY_FIELDS = ("synthesizer_name", "persona_name", "query_style", "query_length", "evolution_type")
+_QUERY_FIELDS = ("synthesizer_name", "persona_name", "query_style", "query_length", "evolution_type", "generated_by")
 _HOP = re.compile(r"<[0-9]+-hop>\n\n")
 _MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
 _LONGEST_NAME = 100

@@ -49,7 +49,9 @@ def _judge_labels(inputs: AnalysisInput, queries: Sequence[str]) -> list[str]:
 
 def _reference_writers(inputs: AnalysisInput, queries: Sequence[str]) -> list[str]:
     texts: Mapping[str, Query] = inputs.texts or {}
-    return [str(texts[query].fields[GENERATED_BY]) for query in queries if query in texts and GENERATED_BY in texts[query].fields]
+    fields = [texts[query].fields for query in queries if query in texts]
+    more = [field["metadata"] for field in fields if isinstance(field.get("metadata"), Mapping)]
+    return [str(field[GENERATED_BY]) for field in (*fields, *more) if GENERATED_BY in field]
 
 
 def _judge_name(label: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from rankproof._analysis.compare.joined_values import weight_notes
 from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.sentences import margin_text, points
 from rankproof._analysis.gate.baseline import (
+    FORMAT,
     Baseline,
     SavedValues,
     baseline_json,
@@ -27,9 +29,11 @@ from rankproof._io.files import write_blocks
 from rankproof._results.provenance import utc_now
 from rankproof._statistics.gate_rule import GateOutcome, detectable_drop, raises_alarm
 from rankproof._version import __version__
-from rankproof.errors import InputError, RankproofError, for_message
+from rankproof.errors import InputError, RankproofError, UsageError, for_message
 from rankproof.measures._parse import parse_measure
 
+_FORMAT_WITHIN = 4096
+"""The name of the format stands among the first bytes of a baseline."""
 _MOVED = 0.2
 """The share of queries that a typical change moves."""
 
@@ -89,6 +93,7 @@ def next_baseline(
     inputs: AnalysisInput, path: str, systems: Sequence[str], checks: Sequence[GateCheck] = (), *, accept_loss: bool = False
 ) -> tuple[Baseline, list[str]]:
     """The values of the systems as the baseline that the file holds next, after these checks of a gate; and notes on it."""
+    check_replaceable_baseline(path)
     made = make_baseline(inputs, version=__version__, made=utc_now(), systems=systems)
     kept, anchor_notes = with_anchor(made, path, accept_loss=accept_loss)
     baseline = with_alarms(kept, checks)
@@ -130,8 +135,24 @@ def _newly_labelled(anchor: SavedValues, new: Baseline) -> SavedValues:
     return next((replace(anchor, people=system.people) for system in same), anchor)
 
 
+def check_replaceable_baseline(path: str) -> None:
+    """Raises an error if the path is a file that holds anything else than a baseline."""
+    try:
+        if not os.path.isfile(path):
+            return
+        with open(path, "rb") as file:
+            start = file.read(_FORMAT_WITHIN)
+    except OSError:
+        return
+    if start and FORMAT.encode() not in start:
+        raise UsageError(f"{for_message(path)} exists and is not a baseline", fix="specify another file, or remove this one")
+
+
 def _replaced(path: str) -> Baseline | None:
     """The baseline in a file that is replaced; None if there is none that can be read."""
+    if not os.path.isfile(path):
+        # A pipe or a device would wait for somebody to write.
+        return None
     try:
         with open(path, encoding="utf-8") as file:
             return parse_baseline(file.read(), path)

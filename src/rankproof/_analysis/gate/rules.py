@@ -22,7 +22,7 @@ from rankproof._data.validation import checked_choice, checked_integer
 from rankproof._results.decision_settings import Completeness, LabelsBy
 from rankproof._statistics.decision_rule import Margin, parse_margin
 from rankproof._statistics.gate_rule import GateOutcome
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
 from rankproof.measures._claim_base import written_measure
 from rankproof.measures._parse import parse_measure
@@ -107,6 +107,10 @@ class GateOptions:
         """The options with the names of measures as the inputs have them, with relevance threshold and judge, and a margin."""
         bounds = tuple(replace(threshold, measure=_full_name(threshold.measure, inputs)) for threshold in self.thresholds)
         drops = {_full_name(name, inputs): drop for name, drop in self.max_drops.items()}
+        for name, drop in drops.items():
+            if drop >= 1 and parse_measure(name).is_fraction:
+                what = f"{for_message(name)} cannot drop by {drop:g}, so this bound holds nothing"
+                raise UsageError(what, fix="write a number below 1, like nDCG@10=0.02")
         primary = None if self.primary is None else _full_name(self.primary, inputs)
         stated = inputs.decision_settings.margin
         margin = parse_margin(stated, is_fraction=False) if self.margin is None and stated is not None else self.margin
@@ -136,6 +140,8 @@ class GateOptions:
 
 def threshold_of(text: str) -> Threshold:
     """Parses a threshold such as nDCG@10>=0.45."""
+    if not isinstance(text, str):
+        raise UsageError(f"a threshold cannot be {type_phrase(text)}", fix="write it like nDCG@10>=0.45")
     match = _THRESHOLD.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"{for_message(text)} is not a threshold", fix="write it like nDCG@10>=0.45")
