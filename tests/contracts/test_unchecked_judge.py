@@ -221,7 +221,8 @@ def test_references_that_a_machine_wrote_ship_nothing_wherever_the_file_says_so(
         rows = [{"id": f"q{at}", "question": f"What of {at}?", "answer": answer, "contexts": ["x"]} for at in range(40)]
         more = {"reference": "right", **writer} if place == "log" else {}
         Path(f"{name}.jsonl").write_text("".join(json.dumps(row | more) + "\n" for row in rows))
-    fields = {"row": writer, "metadata": {"metadata": writer}, "log": {}}[place]
+    by_place: dict[str, dict[str, object]] = {"row": {**writer}, "metadata": {"metadata": writer}, "log": {}}
+    fields = by_place[place]
     queries = [{"_id": f"q{at}", "text": f"What of {at}?", "answers": ["right"], **fields} for at in range(40)]
     Path("queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
     files = ["good.jsonl", "poor.jsonl"] if place == "log" else ["queries.jsonl", "good.jsonl", "poor.jsonl"]
