@@ -21,7 +21,7 @@ HIT_IDS = ("query_response_hit_ids", "query_response_objects_ids")
 IMPRESSION = "impression"
 _QUERY_NAMES = ("user_query", *HIT_IDS)
 _MOST_RANKS = 10_000
-_BULK = ("index", "create", "update", "delete")
+BULK = ("index", "create", "update", "delete")
 """The keys of lines of the bulk API, which say where the next line goes."""
 
 
@@ -105,24 +105,24 @@ def records(source: ImportSource, *paths: str) -> Iterator[UbiRecord]:
     for path in paths:
         for name, line, value in _objects(source, path):
             inside = value.get("_source", value)
-            if isinstance(inside, dict) and not (len(value) == 1 and next(iter(value)) in _BULK):
+            if isinstance(inside, dict) and not (len(value) == 1 and next(iter(value)) in BULK):
                 yield UbiRecord(inside, name, line)
 
 
 def may_have_records(source: ImportSource, path: str) -> bool:
     """Whether the file has the columns of queries and events, or of objects around them."""
-    table = _response_table(source, path) or source.table_of(path)
-    return any(name in ("query_id", "_source", *_BULK) for name in table.names)
+    table = response_table(source, path) or source.table_of(path)
+    return any(name in ("query_id", "_source", *BULK) for name in table.names)
 
 
 def _objects(source: ImportSource, path: str) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
     """The rows of a table, or the hits of a search response."""
-    table = _response_table(source, path) or source.table_of(path)
+    table = response_table(source, path) or source.table_of(path)
     for line, row in table.rows():
         yield table.source, line, row
 
 
-def _response_table(source: ImportSource, path: str) -> SourceTable | None:
+def response_table(source: ImportSource, path: str) -> SourceTable | None:
     if source.format_of(path) != "json" or not isinstance(source.json_of(path).value, dict):
         return None
     content = source.json_of(path)

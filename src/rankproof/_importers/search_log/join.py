@@ -1,0 +1,394 @@
+"""Joins the rows of a log: queries with what was shown for them, and events with the document that they are about."""
+
+from __future__ import annotations
+
+import re
+import time as clock
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.arrays import BoolArray, FloatArray
+from rankproof._data.text import pluralise
+from rankproof._importers.search_log.log import DAY, Codes, Events, LogOptions, Offsets, SearchLog, Sessions, split_place
+from rankproof._importers.search_log.plain_rows import PLAIN_ROW
+from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, QUERY_ROW, SESSIONS, SHOWN, LogTables, as_array
+from rankproof.errors import InputError
+
+MAX_SHARED = 0.01
+"""With more sessions of several users than this share, the session ids of the log are wrong."""
+MIN_MISSING_USERS = 0.5
+_CLOCK_SLACK = 1.0
+"""Seconds by which an event may come before its query: the clocks of browsers and servers differ."""
+_KEPT = ""
+_Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
+    """The log of everything that was read; rows that belong to nothing are dropped and counted."""
+    join = _Join(tables, tuple(sources))
+    join.drop_sessions()
+    sessions = join.sessions()
+    return SearchLog(
+        join.sources,
+        sessions,
+        join.events(sessions),
+        tuple(tables.users),
+        tuple(tables.queries.texts),
+        tuple(tables.docs),
+        tuple(tables.actions),
+        tuple(tables.variants),
+        tuple(tables.systems),
+        tables.named_drafts(join.sources),
+        tables.counts.parts(),
+        tuple(join.notes),
+    )
+
+
+class _Join:
+    """The rows of a log with the session of each; `reason` says why a session is dropped."""
+
+    def __init__(self, tables: LogTables, sources: tuple[str, ...]) -> None:
+        self.tables, self.sources, self.options, self.notes = tables, sources, tables.options, list[str]()
+        self.run_key, self.time, self.place = (as_array(column) for column in (tables.key, tables.time, tables.place))
+        self.user, self.kind = as_array(tables.user), as_array(tables.kind)
+        main = np.flatnonzero(self.kind != IMPRESSION_ROW)
+        self.keys, first, inverse = np.unique(self.run_key[main], return_index=True, return_inverse=True)
+        # Sessions are numbered in the order of the log, their keys in the order of their hashes.
+        self.session_of_key = np.empty(len(first), dtype=np.int32)
+        self.session_of_key[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+        self.run_session = np.full(len(self.run_key), -1, dtype=np.int32)
+        self.run_session[main] = self.session_of_key[inverse]
+        rest = np.flatnonzero(self.kind == IMPRESSION_ROW)
+        self.run_session[rest] = self._sessions_of(self.run_key[rest])
+        self.first_run = np.empty(len(first), dtype=np.int64)
+        self.first_run[self.session_of_key] = main[first]
+        self.event_session = self._sessions_of(as_array(tables.event_key))
+        self.count = len(first)
+        self.reasons: list[str] = [_KEPT]
+        self.reason = np.zeros(self.count, dtype=np.int8)
+        self.session_user = np.full(self.count, -1, dtype=np.int32)
+        self.times = self.time[self.first_run] if self.count else np.empty(0)
+
+    def _sessions_of(self, keys: _Array) -> Codes:
+        """The sessions with these keys, -1 for unknown ones."""
+        if not len(self.keys):
+            return np.full(len(keys), -1, dtype=np.int32)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, self.session_of_key[at], -1).astype(np.int32)
+
+    def drop_sessions(self) -> None:
+        """Finds the sessions that cannot be used, each with its first reason."""
+        plain = int(np.count_nonzero(self.kind[self.first_run] == PLAIN_ROW)) if self.count else 0
+        if plain:
+            self.tables.counts.read(SESSIONS, plain)
+        self._drop_repeats()
+        self._check_times()
+        self._check_users()
+        self._drop_bots()
+
+    def _drop(self, sessions: BoolArray, reason: str) -> None:
+        """Drops sessions that no earlier reason drops."""
+        dropped = sessions & (self.reason == 0)
+        if dropped.any():
+            self.reasons.append(reason)
+            self.reason[dropped] = len(self.reasons) - 1
+            line = split_place(self.sources, int(self.place[self.first_run[int(dropped.argmax())]]))[1]
+            self.tables.counts.drop(SESSIONS, reason, line=line, count=int(dropped.sum()))
+
+    def _drop_repeats(self) -> None:
+        """Counts queries with the id of an earlier one; two interleavings of one id are an error."""
+        again = np.flatnonzero(self.kind == QUERY_ROW)
+        again = again[self.first_run[self.run_session[again]] != again]
+        for run in again.tolist():
+            first = int(self.first_run[self.run_session[run]])
+            source, line = split_place(self.sources, int(self.place[run]))
+            if self._drafted(run) != self._drafted(first):
+                earlier = split_place(self.sources, int(self.place[first]))
+                what = f"this query_id has another interleaving at {earlier[0]}:{earlier[1]}"
+                raise InputError(
+                    what, fix="use a new query_id for every search, and the same seed for the same one", source=source, line=line
+                )
+            self.tables.counts.drop(SESSIONS, "with the query_id of an earlier one", line=line)
+
+    def _drafted(self, run: int) -> tuple[Any, ...]:
+        """The interleaving of a query with the teams of its list; nothing for a list of one system."""
+        tables = self.tables
+        if tables.draft[run] < 0:
+            return ()
+        start = int(self._slot_starts[run])
+        rows = slice(start, start + tables.shown[run])
+        return tables.draft[run], tables.slot_doc[rows], tables.slot_team[rows]
+
+    @property
+    def _slot_starts(self) -> Offsets:
+        shown = as_array(self.tables.shown).astype(np.int64)
+        return np.cumsum(shown) - shown
+
+    def _check_times(self) -> None:
+        known = np.isfinite(self.times)
+        if not known.any():
+            if self.count:
+                self.notes.append("the log has no times, so its rows count in the order of the file")
+            return
+        self._drop(~known, "without a time, or with one that cannot be read")
+        self._drop(known & ((self.times < 0) | (self.times > self._latest)), "with a time before 1970 or in the future")
+
+    @property
+    def _latest(self) -> float:
+        now = clock.time() if self.options.now is None else self.options.now
+        return now + DAY
+
+    def _check_users(self) -> None:
+        """Gives each session its user; sessions of several users are dropped, and many of them are an error."""
+        users = np.concatenate([self.user, as_array(self.tables.event_user)])
+        sessions = np.concatenate([self.run_session, self.event_session])
+        known = (users >= 0) & (sessions >= 0)
+        lowest = np.full(self.count, np.iinfo(np.int32).max, dtype=np.int32)
+        np.minimum.at(lowest, sessions[known], users[known])
+        np.maximum.at(self.session_user, sessions[known], users[known])
+        shared = (self.session_user >= 0) & (lowest < self.session_user)
+        if shared.sum() > MAX_SHARED * self.count:
+            source, line = split_place(self.sources, int(self.place[self.first_run[int(shared.argmax())]]))
+            what = f"{int(shared.sum()):,} of {pluralise(self.count, 'session id')} belong to several users"
+            raise InputError(
+                what, fix="log a new id for every search; --user names the field of the user", source=source, line=line
+            )
+        self._drop(shared, "with an id that several users have")
+        missing = int((self.session_user < 0).sum())
+        if missing:
+            whom = "no session names a user" if missing == self.count else f"{pluralise(missing, 'session')} without a user"
+            self.notes.append(f"{whom}: each counts as a user of its own, so intervals are too narrow if users return")
+            first = len(self.tables.users)
+            self.session_user[self.session_user < 0] = np.arange(first, first + missing, dtype=np.int32)
+
+    def _drop_bots(self) -> None:
+        options = self.options
+        if options.bots:
+            names = re.compile("|".join(rf"{re.escape(bot)}(?![a-z])" for bot in options.bots), re.IGNORECASE)
+            bots = [code for name, code in self.tables.users.items() if names.search(name)]
+            self._drop(np.isin(self.session_user, bots), "of bots, by the id of the user")
+        self._drop(self._busy_sessions(options), f"of users with over {options.most_sessions:,} sessions in a day")
+
+    def _busy_sessions(self, options: LogOptions) -> BoolArray:
+        """The sessions of users who have more in one day than people do."""
+        day = np.floor(np.where(np.isfinite(self.times), self.times, 0.0) / DAY).astype(np.int64)
+        if not self.count:
+            return np.zeros(0, dtype=bool)
+        first = int(day.min())
+        cell = self.session_user.astype(np.int64) * (int(day.max()) - first + 1) + day - first
+        _, inverse, counts = np.unique(cell, return_inverse=True, return_counts=True)
+        busy = np.isin(self.session_user, self.session_user[counts[inverse] > options.most_sessions])
+        return np.asarray(busy)
+
+    def sessions(self) -> Sessions:
+        """The sessions that are kept, with what was shown."""
+        tables = self.tables
+        self.kept = np.flatnonzero(self.reason == 0)
+        self.new_session = np.full(self.count + 1, -1, dtype=np.int32)
+        self.new_session[self.kept] = np.arange(len(self.kept), dtype=np.int32)
+        runs = self.first_run[self.kept]
+        offsets, docs, ranks, teams = self._lists()
+        rankings, ranking_offsets = self._rankings(runs)
+        return Sessions(
+            user=self.session_user[self.kept],
+            time=self.times[self.kept],
+            query=self._attribute(as_array(tables.query)),
+            variant=self._attribute(as_array(tables.variant)),
+            draft=as_array(tables.draft)[runs],
+            place=self.place[runs],
+            offsets=offsets,
+            docs=docs,
+            ranks=ranks,
+            teams=teams,
+            rankings=rankings,
+            ranking_offsets=ranking_offsets,
+            texts={path: (as_array(codes)[runs], tuple(names)) for path, (codes, names) in tables.texts.items()},
+            numbers={path: as_array(numbers)[runs] for path, numbers in tables.numbers.items()},
+        )
+
+    def _attribute(self, codes: _Array) -> Codes:
+        """The code of each kept session: that of its first row."""
+        return np.asarray(codes[self.first_run[self.kept]])
+
+    def _rankings(self, runs: _Array) -> tuple[Codes, Offsets]:
+        """The rankings of pairwise interleavings, of the kept sessions only."""
+        flat, starts = as_array(self.tables.rankings), as_array(self.tables.ranking_start)
+        ends = np.append(starts[1:], len(flat))
+        lengths = (ends - starts)[runs] if len(starts) else np.empty(0, dtype=np.int64)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        if not len(flat):
+            return np.empty(0, dtype=np.int32), offsets
+        at = np.repeat(starts[runs] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return flat[at].astype(np.int32), offsets
+
+    def _lists(self) -> tuple[Offsets, Codes, Codes, Codes]:
+        """The documents shown by session and rank, without repeats."""
+        tables = self.tables
+        shown = as_array(tables.shown)
+        run_of_slot = np.repeat(np.arange(len(shown), dtype=np.int32), shown)
+        counted = self._counting_runs(shown)
+        session = np.where(counted[run_of_slot], self.new_session[self.run_session[run_of_slot]], -1)
+        is_listed = self.kind[run_of_slot] == QUERY_ROW
+        del run_of_slot
+        doc, rank, team = (as_array(column) for column in (tables.slot_doc, tables.slot_rank, tables.slot_team))
+        rank = self._ranks_from_1(rank, is_listed)
+        at = np.flatnonzero(session >= 0)
+        at = at[np.argsort(session[at], kind="stable")]
+        session, doc, rank, team, is_listed = session[at], doc[at], rank[at], team[at], is_listed[at]
+        if not is_listed.all():
+            order = _by_rank(session, rank)
+            session, doc, rank, team = session[order], doc[order], rank[order], team[order]
+            first = _first_of(session.astype(np.int64) * (len(tables.docs) + 1) + doc) | (doc < 0)
+            if not first.all():
+                tables.counts.drop(SHOWN, "that repeat a document of their session", count=int((~first).sum()))
+                session, doc, rank, team = session[first], doc[first], rank[first], team[first]
+        counts = np.bincount(session, minlength=len(self.kept))
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        place = np.arange(len(session)) - offsets[:-1][session] + 1
+        rank = np.where(rank < 0, place, rank)
+        return offsets, doc.astype(np.int32), rank.astype(np.int32), team.astype(np.int32)
+
+    def _counting_runs(self, shown: _Array) -> BoolArray:
+        """The runs whose documents count; an impression does not if its query lists what was shown."""
+        runs = np.arange(len(shown))
+        known = self.run_session >= 0
+        first = np.full(len(shown), -1, dtype=np.int64)
+        first[known] = self.first_run[self.run_session[known]]
+        impression = self.kind == IMPRESSION_ROW
+        has_list = known & (shown[np.maximum(first, 0)] > 0) & (self.kind[np.maximum(first, 0)] == QUERY_ROW)
+        for rows, reason in (
+            (impression & ~known, "of an unknown session"),
+            (impression & has_list, "of a query that lists the documents shown"),
+        ):
+            if rows.any():
+                line = split_place(self.sources, int(self.place[int(rows.argmax())]))[1]
+                self.tables.counts.drop(SHOWN, reason, line=line, count=int(rows.sum()))
+        return np.asarray(known & np.where(impression, ~has_list, (self.kind == PLAIN_ROW) | (first == runs)))
+
+    @staticmethod
+    def _ranks_from_1(rank: _Array, is_listed: BoolArray) -> _Array:
+        """The ranks that rows name, counted from 1 if the log counts from 0."""
+        named = rank[~is_listed & (rank >= 0)]
+        return rank if not len(named) or named.min() > 0 else np.where(is_listed | (rank < 0), rank, rank + 1)
+
+    def events(self, sessions: Sessions) -> Events:
+        """The events of kept sessions about documents that were shown, or about none, each once."""
+        tables = self.tables
+        place = as_array(tables.event_place)
+        status = np.where(self.event_session >= 0, self.reason[self.event_session], -1)
+        left = np.arange(len(place))
+        left = self._drop_events(left, status == -1, "of an unknown session", place)
+        for code, reason in enumerate(self.reasons):
+            if code:
+                left = self._drop_events(left, status[left] == code, f"of sessions {reason}", place)
+        session = self.new_session[self.event_session]
+        left = self._drop_events_by_time(left, session, sessions, place)
+        doc, rank = as_array(tables.event_doc), as_array(tables.event_rank)
+        slot = _slots(session[left], doc[left], rank[left], sessions)
+        has_list = sessions.lengths[session[left]] > 0
+        named = (doc[left] >= 0) & has_list & (slot == 0)
+        slot = slot[~named]
+        left = self._drop_events(left, named, "of a document that was not shown", place)
+        return self._once(left, session, slot, sessions, place)
+
+    def _drop_events(self, left: _Array, dropped: BoolArray, reason: str, place: _Array) -> _Array:
+        if dropped.any():
+            line = split_place(self.sources, int(place[left[int(dropped.argmax())]]))[1]
+            self.tables.counts.drop(EVENTS, reason, line=line, count=int(dropped.sum()))
+        return left[~dropped] if dropped.any() else left
+
+    def _drop_events_by_time(self, left: _Array, session: _Array, sessions: Sessions, place: _Array) -> _Array:
+        after = as_array(self.tables.event_time)[left] - sessions.time[session[left]]
+        early, late = after < -_CLOCK_SLACK, after > self.options.window
+        kept = self._drop_events(left, early, "before their query", place)
+        hours = self.options.window / 3600
+        return self._drop_events(kept, late[~early], f"more than {hours:g} hours after their query", place)
+
+    def _once(self, left: _Array, session: _Array, slot: Codes, sessions: Sessions, place: _Array) -> Events:
+        """The first event of each session, document and action."""
+        tables = self.tables
+        action, doc, time = as_array(tables.event_action), as_array(tables.event_doc), as_array(tables.event_time)
+        # An event about no document that was shown is told apart by the document that it names.
+        target = np.where(slot > 0, slot, doc[left].astype(np.int64) + 1 + int(sessions.lengths.max(initial=0)))
+        widths = int(target.max(initial=0)) + 1, len(tables.actions) + 1
+        key = (session[left].astype(np.int64) * widths[0] + target) * widths[1] + action[left]
+        order = np.lexsort((place[left], time[left])) if np.any(np.diff(time[left]) < 0) else np.arange(len(left))
+        order = order[np.argsort(key[order], kind="stable")]
+        first = np.ones(len(order), dtype=bool)
+        first[1:] = np.diff(key[order]) != 0
+        repeats = np.sort(left[order[~first]])
+        if len(repeats):
+            line = split_place(self.sources, int(place[repeats[0]]))[1]
+            reason = "that repeat one of the same session, document and action"
+            tables.counts.drop(EVENTS, reason, line=line, count=len(repeats))
+        chosen = order[first]
+        left, slot = left[chosen], slot[chosen]
+        return Events(
+            session=session[left].astype(np.int32),
+            slot=slot,
+            rank=self._event_ranks(session[left], slot, as_array(tables.event_rank)[left], sessions),
+            doc=_named_docs(session[left], slot, doc[left], sessions),
+            action=action[left],
+            team=as_array(tables.event_team)[left],
+            time=time[left],
+            value=as_array(tables.event_value)[left],
+        )
+
+    @staticmethod
+    def _event_ranks(session: _Array, slot: Codes, named: Codes, sessions: Sessions) -> Codes:
+        """The rank in the list; in a session without a list the rank that the event names, 0 if none."""
+        place = sessions.offsets[session] + np.maximum(slot - 1, 0)
+        listed = (
+            sessions.ranks[np.minimum(place, max(len(sessions.ranks) - 1, 0))] if len(sessions.ranks) else np.zeros_like(slot)
+        )
+        without = (slot == 0) & (sessions.lengths[session] == 0)
+        from_0 = bool(len(named[without])) and bool((named[without] == 0).any())
+        own = np.where(without, np.maximum(named + from_0, 0), 0)
+        return np.where(slot > 0, listed, own).astype(np.int32)
+
+
+def _by_rank(session: _Array, rank: _Array) -> _Array:
+    """The order by session and rank; rows without a rank keep their order, after the others."""
+    last = int(rank.max(initial=0)) + 1
+    return np.argsort(session.astype(np.int64) * (last + 1) + np.where(rank < 0, last, rank), kind="stable")
+
+
+def _first_of(keys: _Array) -> BoolArray:
+    """Whether a row is the first with its key."""
+    first = np.zeros(len(keys), dtype=bool)
+    first[np.unique(keys, return_index=True)[1]] = True
+    return first
+
+
+def _slots(session: _Array, doc: Codes, rank: Codes, sessions: Sessions) -> Codes:
+    """The place of each document in the list of its session, from 1; 0 if it is not there.
+
+    An event without a document is about the one at the rank that it names.
+    """
+    start, length = sessions.offsets[session], sessions.lengths[session]
+    slot = np.zeros(len(session), dtype=np.int32)
+    left = np.flatnonzero((length > 0) & ((doc >= 0) | (rank >= 0)))
+    for at in range(int(length.max(initial=0))):
+        left = left[length[left] > at]
+        if not len(left):
+            break
+        place = start[left] + at
+        match = np.where(doc[left] >= 0, sessions.docs[place] == doc[left], sessions.ranks[place] == rank[left])
+        slot[left[match]] = at + 1
+        left = left[~match]
+    return slot
+
+
+def _named_docs(session: _Array, slot: Codes, doc: Codes, sessions: Sessions) -> Codes:
+    """The document of each event; that of its place in the list if the event names only a rank."""
+    if not len(sessions.docs):
+        return doc
+    listed = sessions.docs[np.minimum(sessions.offsets[session] + np.maximum(slot - 1, 0), len(sessions.docs) - 1)]
+    return np.where((doc < 0) & (slot > 0), listed, doc).astype(np.int32)
+
+
+def session_days(times: FloatArray) -> Offsets:
+    """The day of each time, in days since 1970; -1 without a time."""
+    return np.where(np.isfinite(times), np.floor(np.where(np.isfinite(times), times, 0.0) / DAY), -1).astype(np.int64)

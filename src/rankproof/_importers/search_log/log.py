@@ -1,0 +1,172 @@
+"""`SearchLog`: what was shown in each session and what users did, as columns of numbers with tables of names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from rankproof._data.arrays import BoolArray, FloatArray
+from rankproof._importers.base import PartCount
+
+Codes = npt.NDArray[np.int32]
+"""Places in a table of names; -1 if there is none."""
+Offsets = npt.NDArray[np.int64]
+NO_TEAM, SHARED = -2, -1
+"""The team of a document that was shown without interleaving, and of one that all systems share."""
+CLICKS = ("click", "click_through")
+BOTS = ("bot", "crawler", "spider")
+DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """What is read of a log, and what is dropped.
+
+    `columns` are the columns of a plain table by role. `user` and `variant` are paths in the queries of UBI, such as
+    `query_attributes.variant`; None is the usual place. `texts` and `numbers` are paths of further fields of a query, which
+    `Sessions.texts` and `Sessions.numbers` hold; `value` is the path of a number of an event. `bots` are ends of words in the id
+    of a user that is left out, as is one with more than `most_sessions` sessions in a day. Events later than `window` seconds
+    after their query are dropped, sessions before `since` (seconds since 1970) or of another `experiment` as well. `now` is the
+    present time, after which no event can be; None asks the clock.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    user: str | None = None
+    variant: str | None = None
+    texts: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    value: str | None = None
+    bots: tuple[str, ...] = BOTS
+    most_sessions: int = 1000
+    window: float = DAY
+    now: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An interleaving as the log has it: its experiment, its method, the names of its systems, and where it comes first."""
+
+    experiment: str
+    method: str
+    systems: tuple[str, ...]
+    place: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sessions:
+    """One row per query that was asked, in the order of the log.
+
+    `user`, `query`, `variant` and `draft` are places in the tables of names of the log, `time` seconds since 1970 (NaN if the log
+    has no times), `place` the line of the query, which `SearchLog.place_of` names. The documents shown are in `docs` from
+    `offsets[i]` to `offsets[i + 1]`, best rank first: their names, `ranks` from 1, and `teams`, the system that each is from
+    (a place in `SearchLog.systems`, SHARED or NO_TEAM). `rankings` holds the rankings that the list was made of, for methods whose credit needs them:
+    from `ranking_offsets[i]`, one row per system of the draft, each as long as the others and filled up with -1.
+    """
+
+    user: Codes
+    time: FloatArray
+    query: Codes
+    variant: Codes
+    draft: Codes
+    place: Offsets
+    offsets: Offsets
+    docs: Codes
+    ranks: Codes
+    teams: Codes
+    rankings: Codes
+    ranking_offsets: Offsets
+    texts: Mapping[str, tuple[Codes, tuple[str, ...]]] = field(default_factory=dict)
+    numbers: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+    @property
+    def lengths(self) -> Offsets:
+        """The number of documents shown in each session."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Events:
+    """One row per event that counts: the first of its session, document and action.
+
+    `slot` is the place of the document in the list of its session, from 1, and 0 for an event about no document that was shown;
+    `rank` the rank there. `team` is the system that the event itself names, NO_TEAM if none. `value` is NaN without a number.
+    """
+
+    session: Codes
+    slot: Codes
+    rank: Codes
+    doc: Codes
+    action: Codes
+    team: Codes
+    time: FloatArray
+    value: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.session)
+
+    def part(self, rows: BoolArray) -> Events:
+        """The events of these rows."""
+        return Events(
+            session=self.session[rows],
+            slot=self.slot[rows],
+            rank=self.rank[rows],
+            doc=self.doc[rows],
+            action=self.action[rows],
+            team=self.team[rows],
+            time=self.time[rows],
+            value=self.value[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SearchLog:
+    """The sessions and events of a log, the names behind their codes, and what was dropped and why.
+
+    `queries` are the first texts of queries that are the same but for case, width and white space. `counts` say how many rows of
+    each part were read, and how many were dropped for which reason.
+    """
+
+    sources: tuple[str, ...]
+    sessions: Sessions
+    events: Events
+    users: Sequence[str]
+    queries: Sequence[str]
+    docs: Sequence[str]
+    actions: Sequence[str]
+    variants: Sequence[str]
+    systems: Sequence[str]
+    drafts: Sequence[Draft]
+    counts: tuple[PartCount, ...]
+    notes: tuple[str, ...] = ()
+
+    def clicks(self, actions: Sequence[str] = CLICKS) -> Events:
+        """The events on documents that were shown, of these actions."""
+        codes = [self.actions.index(action) for action in actions if action in self.actions]
+        return self.events.part(np.isin(self.events.action, codes) & (self.events.rank > 0))
+
+    def place_of(self, session: int) -> tuple[str, int]:
+        """The file and line of a session."""
+        return split_place(self.sources, int(self.sessions.place[session]))
+
+    def dropped(self) -> tuple[str, ...]:
+        """What was dropped, in words."""
+        return tuple(f"{count.part}: {', '.join(map(str, count.dropped))}, dropped" for count in self.counts if count.dropped)
+
+
+_LINE_BITS = 40
+
+
+def joined_place(file: int, line: int) -> int:
+    """The number of a file and its line as one number."""
+    return (file << _LINE_BITS) | line
+
+
+def split_place(sources: Sequence[str], place: int) -> tuple[str, int]:
+    """The file and line behind `joined_place`."""
+    return sources[place >> _LINE_BITS], place & ((1 << _LINE_BITS) - 1)

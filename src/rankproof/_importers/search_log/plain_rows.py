@@ -1,0 +1,221 @@
+"""Rows of plain tables: one row per document shown or per event."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.arrays import BoolArray
+from rankproof._formats.columns import COLUMN_NAMES, normalised_name
+from rankproof._formats.rows import rank_of_value
+from rankproof._importers.search_log.log import NO_TEAM, SHARED, LogOptions, joined_place
+from rankproof._importers.search_log.tables import EVENTS, SHOWN, LogTables, as_array, number_of
+from rankproof._importers.search_log.times import seconds_since_1970
+from rankproof.errors import InputError, UsageError, for_message
+
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "session": ("session", "session_id", "query_id", "search_id", "visit", "visit_id", "impression_id", "request_id"),
+    "user": ("user", "user_id", "client_id", "visitor", "visitor_id", "customer_id", "uid"),
+    "time": ("time", "timestamp", "ts", "datetime", "date", "event_time"),
+    "system": ("system", "team", "ranker", "search_config"),
+    "rank": ("rank", "position", "slot"),
+    "doc": (*COLUMN_NAMES["document"], "object_id"),
+    "action": ("action", "action_name", "event", "event_type"),
+    "variant": ("variant", "arm", "bucket", "experiment_group", "test_group"),
+    "value": ("value", "amount", "revenue", "price"),
+    "query": ("query", "user_query", "query_text", "search_term", "search_query", "keywords"),
+}
+"""The usual names of the columns of a plain log by role, in lower case with _ for other marks."""
+REQUIRED = ("session", "action")
+PLAIN_ROW = 2
+"""The kind of a row of `LogTables.runs` from a plain table."""
+_SHOWN_ACTIONS = {"shown", "show", "impression", "view", "viewed", "exposure", "search", "query", ""}
+_SHARED_NAMES = {"", "shared", "none", "both", "-1"}
+
+
+def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[str, str]:
+    """The column of each role: those that the options name, the others by their names."""
+    if unknown := [role for role in options.columns if role not in ROLES]:
+        fix = f"choose among {', '.join(ROLES)}, as in --set session=COLUMN"
+        raise UsageError(f"no column of a log has the role {for_message(unknown[0])}", fix=fix)
+    listed = ", ".join(map(for_message, names))
+    for role, name in options.columns.items():
+        if name not in names:
+            what = f"no column is called {for_message(name)}; columns: {listed}"
+            raise InputError(what, fix=f"name one of them with --set {role}=COLUMN", source=source, line=1)
+    plain = {normalised_name(name): name for name in reversed(names) if name not in options.columns.values()}
+    roles = {role: next((plain[name] for name in usual if name in plain), None) for role, usual in ROLES.items()}
+    roles |= {"user": options.user or roles["user"], "variant": options.variant or roles["variant"], **options.columns}
+    found = {role: name for role, name in roles.items() if name is not None and name in names}
+    if missing := [role for role in REQUIRED if role not in found]:
+        what = f"no column for the {missing[0]} of a row; columns: {listed}"
+        raise InputError(what, fix=f"name it with --set {missing[0]}=COLUMN", source=source, line=1)
+    return found
+
+
+class PlainRows:
+    """Adds the rows of one plain table to the tables, a block of rows at a time."""
+
+    def __init__(self, tables: LogTables, roles: Mapping[str, str], file: int) -> None:
+        self._tables, self.roles, self._file = tables, roles, file
+        options = tables.options
+        self.fields = {path: path.rpartition(".")[2] for path in (*options.texts, *options.numbers)}
+        self._is_shown: list[bool] = []
+
+    def add_block(self, lines: Sequence[int], columns: Mapping[str, Sequence[Any]], fields: Mapping[str, Sequence[Any]]) -> None:
+        """Adds rows with these lines; `columns` holds cells by role, `fields` the cells of further fields."""
+        tables, size = self._tables, len(lines)
+        sessions = _texts(columns["session"])
+        action = as_array(tables.actions.codes(_texts(columns["action"])))
+        self._is_shown += [name.lower() in _SHOWN_ACTIONS for name in list(tables.actions)[len(self._is_shown) :]]
+        named = np.fromiter(map(bool, sessions), bool, size)
+        shown = np.array(self._is_shown, dtype=bool)[action]
+        tables.counts.read(SHOWN, int(shown.sum()))
+        tables.counts.read(EVENTS, int(size - shown.sum()))
+        for part, rows in ((SHOWN, shown & ~named), (EVENTS, ~shown & ~named)):
+            if rows.any():
+                tables.counts.drop(part, "without a session", line=lines[int(rows.argmax())], count=int(rows.sum()))
+        block = _Block(tables, columns, fields, lines, self._file, np.fromiter(map(hash, sessions), np.int64, size))
+        block.add_shown(shown & named)
+        block.add_events(~shown & named, action)
+
+
+class _Block:
+    """Rows of one block as columns of codes."""
+
+    def __init__(
+        self,
+        tables: LogTables,
+        columns: Mapping[str, Sequence[Any]],
+        fields: Mapping[str, Sequence[Any]],
+        lines: Sequence[int],
+        file: int,
+        keys: np.ndarray[Any, np.dtype[np.int64]],
+    ) -> None:
+        self._tables, self._columns, self._fields, self._lines, self._file = tables, columns, fields, lines, file
+        self._keys = keys
+        size = len(lines)
+        self._users = _codes(tables.users, columns.get("user"), size)
+        self._docs = _codes(tables.docs, columns.get("doc"), size)
+        self._ranks = np.array([_rank(value) for value in columns["rank"]] if "rank" in columns else [-1] * size, dtype=np.int32)
+        self._teams = self._team_codes(columns.get("system"), size)
+
+    def _team_codes(self, names: Sequence[Any] | None, size: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+        if names is None:
+            return np.full(size, NO_TEAM, dtype=np.int32)
+        systems = self._tables.systems
+        return np.array([SHARED if name.lower() in _SHARED_NAMES else systems[name] for name in _texts(names)], dtype=np.int32)
+
+    def add_shown(self, rows: BoolArray) -> None:
+        """Adds the documents shown; consecutive rows of one session are one run."""
+        at = np.flatnonzero(rows)
+        if not len(at):
+            return
+        tables = self._tables
+        variants = _codes(tables.variants, self._columns.get("variant"), len(rows))
+        first = np.ones(len(at), dtype=bool)
+        for column in (self._keys, self._users, variants):
+            first[1:] &= column[at[1:]] == column[at[:-1]]
+        first[1:] = ~first[1:]
+        starts = at[first]
+        has_doc = (self._docs[at] >= 0) | (self._ranks[at] >= 0)
+        _extend(tables.key, self._keys[starts])
+        _extend(tables.user, self._users[starts])
+        _extend(tables.variant, variants[starts])
+        _extend(tables.time, self._times(starts))
+        _extend(tables.place, self._places(starts))
+        _extend(tables.query, self._queries(starts))
+        _extend(tables.draft, np.full(len(starts), -1, dtype=np.int32))
+        _extend(tables.kind, np.full(len(starts), PLAIN_ROW, dtype=np.int8))
+        _extend(tables.shown, np.add.reduceat(has_doc.astype(np.int32), np.flatnonzero(first)).astype(np.int32))
+        _extend(tables.ranking_start, np.full(len(starts), len(tables.rankings), dtype=np.int64))
+        slots = at[has_doc]
+        _extend(tables.slot_doc, self._docs[slots])
+        _extend(tables.slot_rank, self._ranks[slots])
+        _extend(tables.slot_team, self._teams[slots])
+        for row in starts.tolist() if self._fields else ():
+            tables.add_fields({path: cells[row] for path, cells in self._fields.items()})
+
+    def add_events(self, rows: BoolArray, action: np.ndarray[Any, Any]) -> None:
+        """Adds what users did."""
+        at = np.flatnonzero(rows)
+        tables, values = self._tables, self._columns.get("value")
+        _extend(tables.event_key, self._keys[at])
+        _extend(tables.event_user, self._users[at])
+        _extend(tables.event_doc, self._docs[at])
+        _extend(tables.event_rank, self._ranks[at])
+        _extend(tables.event_action, action[at])
+        _extend(tables.event_team, self._teams[at])
+        _extend(tables.event_time, self._times(at))
+        _extend(tables.event_place, self._places(at))
+        numbers = np.full(len(at), np.nan) if values is None else np.array([number_of(values[row]) for row in at.tolist()])
+        _extend(tables.event_value, numbers.astype(np.float64))
+
+    def _times(self, at: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        times = self._columns.get("time")
+        if times is None:
+            return np.full(len(at), np.nan)
+        return np.fromiter((seconds_since_1970(times[row]) for row in at.tolist()), np.float64, len(at))
+
+    def _places(self, at: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return np.fromiter((joined_place(self._file, self._lines[row]) for row in at.tolist()), np.int64, len(at))
+
+    def _queries(self, at: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
+        texts, queries = self._columns.get("query"), self._tables.queries
+        if texts is None:
+            return np.full(len(at), -1, dtype=np.int32)
+        return np.fromiter((queries[text] if (text := _text(texts[row])) else -1 for row in at.tolist()), np.int32, len(at))
+
+
+def _codes(names: dict[str, int], cells: Sequence[Any] | None, size: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """The codes of the cells; -1 for empty ones."""
+    if cells is None:
+        return np.full(size, -1, dtype=np.int32)
+    texts = _texts(cells)
+    if "" in texts:
+        return np.array([names[text] if text else -1 for text in texts], dtype=np.int32)
+    return np.fromiter(map(names.__getitem__, texts), np.int32, size)
+
+
+def _texts(cells: Sequence[Any]) -> list[str]:
+    """The cells as texts without white space around them."""
+    try:
+        return list(map(str.strip, cells))
+    except TypeError:
+        return list(map(_text, cells))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return "" if value is None or value != value else str(value)
+
+
+def _rank(value: Any) -> int:
+    """The rank, -1 if the cell is no whole number from 0 that fits."""
+    if isinstance(value, str) and value.isdecimal() and len(value) < 6:
+        return int(value)
+    rank = rank_of_value(value)
+    return rank if rank is not None and 0 <= rank < 1 << 31 else -1
+
+
+def _extend(column: array[int] | array[float], values: np.ndarray[Any, Any]) -> None:
+    column.frombytes(np.ascontiguousarray(values).tobytes())
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, list[Any]]:
+    """The cells of rows by role."""
+    return {role: [row.get(name) for row in rows] for role, name in names.items()}
+
+
+def cells_of(rows: Sequence[Sequence[Any]], names: Sequence[str], wanted: Mapping[str, str]) -> dict[str, Sequence[Any]]:
+    """The cells of rows without names, by role."""
+    columns = list(zip(*rows, strict=True))
+    empty = tuple(repeat(None, len(rows)))
+    return {role: columns[names.index(name)] if name in names else empty for role, name in wanted.items()}

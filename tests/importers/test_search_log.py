@@ -1,0 +1,175 @@
+"""Logs of live search as sessions and events."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankproof._importers.base import ImportSource
+from rankproof._importers.search_log.log import LogOptions, SearchLog
+from rankproof._importers.search_log.read import read_search_log
+from rankproof.errors import InputError
+
+_START = "2026-11-03T10:00:00Z"
+_RECORD = {"version": 1, "experiment": "e", "method": "team-draft", "systems": ["A", "B"], "teams": [-1, 0, 1]}
+
+
+def _query(key: str, **fields: Any) -> dict[str, Any]:
+    usual = {"query_id": key, "client_id": f"u-{key}", "user_query": "red shoes", "timestamp": _START}
+    return {**usual, "query_response_hit_ids": ["a", "b", "c"], **fields}
+
+
+def _click(key: str, doc: str, **fields: Any) -> dict[str, Any]:
+    attributes = {"object": {"object_id": doc}}
+    return {
+        "action_name": "click",
+        "query_id": key,
+        "client_id": f"u-{key}",
+        "timestamp": _START,
+        "event_attributes": attributes,
+        **fields,
+    }
+
+
+def _read(path: Path, rows: Sequence[Mapping[str, Any]], **options: Any) -> SearchLog:
+    file = path / "log.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return read_search_log(ImportSource((str(file),)), LogOptions(now=2e9, **options))
+
+
+def _reasons(log: SearchLog) -> dict[str, int]:
+    return {dropped.reason: dropped.count for count in log.counts for dropped in count.dropped}
+
+
+def test_an_event_counts_once_for_its_session_document_and_action(tmp_path: Path) -> None:
+    rows = [_query("q1"), _click("q1", "b"), _click("q1", "b"), _click("q1", "b", action_name="cart"), _click("q1", "c")]
+    log = _read(tmp_path, rows)
+    assert sorted(zip(log.events.slot.tolist(), (log.actions[code] for code in log.events.action), strict=True)) == [
+        (2, "cart"),
+        (2, "click"),
+        (3, "click"),
+    ]
+    assert _reasons(log) == {"that repeat one of the same session, document and action": 1}
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (_click("unknown", "a"), "of an unknown session"),
+        (_click("", "a"), "without a query_id"),
+        (_click("q1", "other"), "of a document that was not shown"),
+        (_click("q1", "a", timestamp="2026-11-03T09:00:00Z"), "before their query"),
+        (_click("q1", "a", timestamp="2026-11-04T10:00:01Z"), "more than 24 hours after their query"),
+        (_query("q1"), "with the query_id of an earlier one"),
+        (_query("q2", client_id="Googlebot/2.1"), "of bots, by the id of the user"),
+        (_query("q2", timestamp="2040-01-01T00:00:00Z"), "with a time before 1970 or in the future"),
+        (_query("q2", timestamp=-5), "with a time before 1970 or in the future"),
+        (_query("q2", timestamp="soon"), "without a time, or with one that cannot be read"),
+        ({"query_id": "q2", "message": "hello"}, "that are neither queries nor events"),
+    ],
+)
+def test_a_row_that_cannot_count_is_dropped_with_its_reason(tmp_path: Path, row: dict[str, Any], reason: str) -> None:
+    log = _read(tmp_path, [_query("q1"), row, _click("q1", "a")])
+    assert _reasons(log) == {reason: 1}
+    assert len(log.sessions) == len(log.events) == 1
+
+
+def test_users_with_more_sessions_in_a_day_than_people_have_are_dropped(tmp_path: Path) -> None:
+    rows = [_query(f"q{at}", client_id="busy") for at in range(5)] + [_query("other")]
+    assert _reasons(_read(tmp_path, rows, most_sessions=4)) == {"of users with over 4 sessions in a day": 5}
+    assert not _reasons(_read(tmp_path, rows, most_sessions=5))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"version": 2}, "version 2"),
+        ({"systems": ["A", "A"]}, "two or more different names"),
+        ({"method": "balanced"}, "method"),
+        ({"teams": [0, 1]}, "2 teams for 3 documents"),
+        ({"teams": [0, 1, 2]}, "team 2 is not from -1 to 1"),
+        ({"teams": "0,1,1"}, "not a list"),
+        ({"method": "pairwise", "rankings": [["a"]]}, "ranking of each"),
+    ],
+)
+def test_a_record_of_an_interleaving_that_does_not_fit_its_list_is_an_error(
+    tmp_path: Path, change: dict[str, Any], words: str
+) -> None:
+    rows = [_query("q1"), _query("q2", query_attributes={"rankproof": {**_RECORD, **change}})]
+    with pytest.raises(InputError, match=words) as caught:
+        _read(tmp_path, rows)
+    assert caught.value.line == 2
+
+
+def test_two_interleavings_of_one_query_are_an_error(tmp_path: Path) -> None:
+    first = _query("q1", query_attributes={"rankproof": _RECORD})
+    other = _query("q1", query_attributes={"rankproof": {**_RECORD, "teams": [-1, 1, 0]}})
+    assert len(_read(tmp_path, [first, first]).sessions) == 1
+    with pytest.raises(InputError, match="another interleaving"):
+        _read(tmp_path, [first, other])
+
+
+def test_many_sessions_of_several_users_are_an_error_and_few_are_dropped(tmp_path: Path) -> None:
+    rows = [_query(f"q{at}") for at in range(100)]
+    log = _read(tmp_path, [*rows, _click("q1", "a", client_id="another")])
+    assert _reasons(log) == {"with an id that several users have": 1, "of sessions with an id that several users have": 1}
+    with pytest.raises(InputError, match="2 of 100 session ids belong to several users"):
+        _read(tmp_path, [*rows, *(_click(key, "a", client_id="another") for key in ("q1", "q2"))])
+
+
+def test_a_plain_table_gives_the_sessions_of_the_same_ubi_log(tmp_path: Path) -> None:
+    record = {**_RECORD, "teams": [0, 1, -1]}
+    ubi = _read(tmp_path, [_query("q1", query_attributes={"rankproof": record}), _click("q1", "b")])
+    table = tmp_path / "log.csv"
+    table.write_text(
+        "session,user,time,system,rank,doc,action\n"
+        f"q1,u-q1,{_START},A,1,a,shown\nq1,u-q1,{_START},B,2,b,shown\nq1,u-q1,{_START},,3,c,shown\nq1,u-q1,{_START},,,b,click\n",
+        encoding="utf-8",
+    )
+    plain = read_search_log(ImportSource((str(table),)), LogOptions(now=2e9))
+    for log in (ubi, plain):
+        assert [log.docs[doc] for doc in log.sessions.docs] == ["a", "b", "c"]
+        assert [log.systems[team] if team >= 0 else "" for team in log.sessions.teams] == ["A", "B", ""]
+        assert log.clicks().rank.tolist() == [2]
+        assert log.users[log.sessions.user[0]] == "u-q1"
+
+
+def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:
+    rows = [_query(f"q{at}", client_id=f"u{at % 7}") for at in range(40)]
+    rows += [_click(f"q{at}", doc, client_id=f"u{at % 7}") for at in range(0, 40, 3) for doc in "ac"]
+    shuffled = random.Random(2).sample(rows, len(rows))
+
+    def facts(log: SearchLog) -> list[tuple[str, int]]:
+        users = log.sessions.user[log.events.session].tolist()
+        return sorted(zip((log.users[user] for user in users), log.events.rank.tolist(), strict=True))
+
+    first, second = _read(tmp_path, rows), _read(tmp_path, shuffled)
+    assert facts(first) == facts(second)
+    assert np.array_equal(np.sort(first.sessions.time), np.sort(second.sessions.time))
+
+
+def test_impressions_in_any_order_make_the_list_of_a_query_without_one(tmp_path: Path) -> None:
+    def shown(doc: str, rank: int) -> dict[str, Any]:
+        attributes = {"object": {"object_id": doc}, "position": {"ordinal": rank}}
+        return _click("q1", doc, action_name="impression", event_attributes=attributes)
+
+    log = _read(tmp_path, [shown("b", 1), _query("q1", query_response_hit_ids=[]), shown("a", 0), _click("q1", "b")])
+    assert [log.docs[doc] for doc in log.sessions.docs] == ["a", "b"]
+    assert log.sessions.ranks.tolist() == [1, 2]
+    assert log.events.rank.tolist() == [2]
+
+
+def test_columns_of_a_plain_table_can_be_named(tmp_path: Path) -> None:
+    table = tmp_path / "log.csv"
+    table.write_text("visit no,what,item\n1,shown,a\n1,click,a\n", encoding="utf-8")
+    columns = {"session": "visit no", "action": "what", "doc": "item"}
+    log = read_search_log(ImportSource((str(table),)), LogOptions(columns=columns))
+    assert log.clicks().rank.tolist() == [1]
+    with pytest.raises(InputError, match="no column for the session of a row"):
+        read_search_log(ImportSource((str(table),)), LogOptions(columns={"action": "what"}))
