@@ -42,7 +42,7 @@ def run_step(folder: Path, **inputs: str) -> tuple[int, dict[str, str], str]:
         "RUNNER_TEMP": str(folder),
         "PATH": search,
     }
-    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(["bash", "-e", "-c", GATE_STEP["run"]], cwd=folder, env=environment, capture_output=True, text=True)
     outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text("utf-8").splitlines())
     return done.returncode, outputs, files["GITHUB_STEP_SUMMARY"].read_text("utf-8") + done.stderr
@@ -66,6 +66,12 @@ def test_an_unchanged_run_passes(folder: Path) -> None:
     assert (code, outputs["result"]) == (0, "passed")
     assert Path(outputs["junit"]).read_text("utf-8").startswith("<?xml")
     assert "passed" in summary
+
+
+def test_no_module_of_the_checkout_is_imported(folder: Path) -> None:
+    (folder / "rich.py").write_text("raise SystemExit('a file of the checkout was imported')\n", "utf-8")
+    code, outputs, summary = run_step(folder, files="qrels.txt\ngood.run\n")
+    assert (code, outputs["result"]) == (0, "passed"), summary
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import rankproof as rp
@@ -168,8 +169,8 @@ def test_a_nul_byte_in_an_id_is_refused() -> None:
         rp.evaluate(PLAIN, frame)
 
 
-@pytest.mark.parametrize("wrong", [5, [1, 2], None, ("q", "d", 1)], ids=repr)
-def test_what_is_not_a_mapping_is_refused(wrong: Any) -> None:
+@pytest.mark.parametrize("wrong", [5, [1, 2], None, ("q", "d", 1), "q.qrels", pd.DataFrame({"query": ["q"]}), {"q"}], ids=type)
+def test_what_is_not_a_mapping_is_rejected(wrong: Any) -> None:
     with pytest.raises(UsageError, match="judgements cannot be"):
         Qrels(wrong)
     with pytest.raises(UsageError, match="rankings cannot be"):

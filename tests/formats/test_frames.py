@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -329,3 +330,14 @@ def test_pandas_without_pyarrow_is_read_row_by_row() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True None ('007', 'NA')\n"
+
+
+@pytest.mark.parametrize("column", ["query", "doc", "score"])
+def test_a_pandas_column_of_dates_and_numbers_is_read_row_by_row(column: str) -> None:
+    """pyarrow ends the process if it converts such a column."""
+    columns: dict[str, Any] = {"query": ["a", "a"], "doc": ["d", "e"], "score": [2.0, 1.0]}
+    columns[column] = pd.Series([np.datetime64("2020-01-01"), np.int64(3)], dtype=object)
+    frame = pd.DataFrame(columns)
+    assert frame_stream(frame) is None
+    with pytest.raises(InputError, match=r"^run:1: .*datetime64"):
+        run_from_frame(frame)

@@ -7,6 +7,7 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 import rankproof
 from rankproof.errors import UsageError
 from rankproof.measures import ANSWER_MEASURES, AnswerMeasure, parse_measure, parse_measures
-from rankproof.measures._answers import ROUGE_L, STOP_WORDS, AnswerCase, lcs_length, shared_words, token_set_f1
+from rankproof.measures._answers import ROUGE_L, STOP_WORDS, AnswerCase, AnswerSimilarity, lcs_length, shared_words, token_set_f1
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.measures._registry import default_answer_measures
@@ -307,3 +308,11 @@ def test_rounding_of_an_encoder_lifts_no_similarity_above_1() -> None:
     assert measure.answer_values(cases, lambda model, texts: np.full((len(texts), 1), 1 + 1e-6)) == [1.0, 1.0]
     assert measure.answer_values(cases, lambda model, texts: np.full((len(texts), 1), 0.5)) == [0.25, 0.25]
     assert measure.answer_values(cases[:1], lambda model, texts: np.array([[1 + 1e-6], [-1.0]])) == [-1.0]
+
+
+def test_a_similarity_is_the_exact_inner_product_on_every_processor() -> None:
+    vectors = np.random.default_rng(5).normal(size=(2, 384)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    case = AnswerCase("an answer", ("a reference",))
+    exact = float(sum(Fraction(float(left)) * Fraction(float(right)) for left, right in zip(*vectors, strict=True)))
+    assert AnswerSimilarity().answer_values([case], lambda *_: vectors) == [exact]

@@ -95,11 +95,7 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         grade_map: GradeMap | None = None,
         on_conflict: OnConflict = "error",
     ) -> None:
-        wrong = (
-            [judgements] if not isinstance(judgements, Iterable) else judgements if isinstance(judgements, list | tuple) else []
-        )
-        if other := [item for item in wrong if not isinstance(item, Judgement)]:
-            raise UsageError(f"judgements cannot be {type_phrase(other[0])}", fix="pass {query: {document: grade}}")
+        _check_types(judgements)
         grades = GradeReader(source, grade_map)
         if isinstance(judgements, Qrels) and judgements.subtopics:
             rows: Iterable[Judgement] = _subtopic_judgements(judgements.subtopics, grades)
@@ -228,6 +224,16 @@ def qrels_of_rows(
 
 def _read_only(grades: Mapping[str, Mapping[str, int]]) -> Mapping[str, Mapping[str, int]]:
     return MappingProxyType({query: MappingProxyType(docs) for query, docs in grades.items()})
+
+
+def _check_types(judgements: object) -> None:
+    """Raises an error if they are neither a mapping nor Judgements; the rows of an iterator are read only once, unchecked."""
+    if isinstance(judgements, Mapping | Iterator):
+        return
+    rows = list(judgements) if isinstance(judgements, Collection) and not isinstance(judgements, str | bytes) else [judgements]
+    if other := [row for row in rows if not isinstance(row, Judgement)]:
+        wrong = other[0] if isinstance(judgements, list | tuple) else judgements
+        raise UsageError(f"judgements cannot be {type_phrase(wrong)}", fix="pass {query: {document: grade}}")
 
 
 def _judgements(grades: GradesByQuery, reader: GradeReader) -> Iterator[Judgement]:

@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Unpack
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Unpack
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from rankproof._data.arrays import FloatArray, read_only
 from rankproof._data.run import Run
 from rankproof._data.text import example_ids, pluralise
 from rankproof._data.validation import public
-from rankproof._evaluation.notes import evaluation_notes
+from rankproof._evaluation.notes import DeferredNotes, Note, evaluation_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, RunLike, make_evaluate_options
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, joined_repeats, with_inputs
 from rankproof._evaluation.sources import EvaluationInput, align, prepare_judgements
@@ -111,25 +112,46 @@ def _evaluate(
     rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
     _check_judgements(judged, fitted)
     numbers = {name: measure for name, measure in fitted.items() if measure.kind != "text"}
-    systems, all_hits = [], []
+    measured = {}
     for name, run in runs.items():
         hits = _aligned(judged, run, name, options)
-        results = _measure_results(hits, numbers, options)
-        notes = evaluation_notes(hits, rels, options, results)
-        systems.append(SystemResult(name, results, notes, _common_depth(hits), _texts(hits, fitted)))
-        all_hits.append(hits)
-    return joined_repeats(Result(judged.queries, tuple(_with_tie_notes(systems, all_hits))))
+        measured[name] = _Measured(hits, _measure_results(hits, numbers, options))
+    notes = _SystemNotes(list(measured.values()), rels, options)
+    systems = [
+        SystemResult(name, own.results, DeferredNotes(partial(notes.of, own)), _common_depth(own.hits), _texts(own.hits, fitted))
+        for name, own in measured.items()
+    ]
+    return joined_repeats(Result(judged.queries, tuple(systems)))
 
 
-def _with_tie_notes(systems: Sequence[SystemResult], hits: Sequence[Hits]) -> Sequence[SystemResult]:
-    tied = [hit.alignment_counts.tied for hit in hits]
-    if not any(tied):
-        return systems
-    from rankproof._evaluation.value_ranges import tie_notes, tie_ranges
+class _Measured(NamedTuple):
+    """The alignment of one system, and its values."""
 
-    ranges = [tie_ranges(hit, system.measures) for hit, system in zip(hits, systems, strict=True)]
-    noted = zip(systems, tie_notes(ranges, tied), strict=True)
-    return [replace(system, notes=(*system.notes, note)) if note else system for system, note in noted]
+    hits: Hits
+    results: dict[str, MeasureResult]
+
+
+class _SystemNotes:
+    """The notes of each system; ties are noted for all systems at once, since they may change their order."""
+
+    def __init__(self, systems: Sequence[_Measured], rels: Sequence[int], options: EvaluateOptions) -> None:
+        self._systems, self._rels, self._options = systems, rels, options
+        self._ties: list[Note | None] | None = None
+
+    def of(self, own: _Measured) -> tuple[Note, ...]:
+        """The notes of one of the systems."""
+        if self._ties is None:
+            self._ties = self._tie_notes()
+        tie = next(note for system, note in zip(self._systems, self._ties, strict=True) if system is own)
+        return (*evaluation_notes(own.hits, self._rels, self._options, own.results), *filter(None, (tie,)))
+
+    def _tie_notes(self) -> list[Note | None]:
+        tied = [system.hits.alignment_counts.tied for system in self._systems]
+        if not any(tied):
+            return [None] * len(tied)
+        from rankproof._evaluation.value_ranges import tie_notes, tie_ranges
+
+        return tie_notes([tie_ranges(system.hits, system.results) for system in self._systems], tied)
 
 
 def _aligned(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOptions) -> Hits:

@@ -136,6 +136,8 @@ def make_evaluate_options(
     arguments: EvaluateArguments, *, progress: ProgressCallback | None = None, primary: str | None = None
 ) -> EvaluateOptions:
     """The options of an evaluation by these arguments."""
+    if not arguments and progress is None and primary is None:
+        return _USUAL
     check_arguments(EvaluateArguments, arguments)
     values: dict[str, Any] = {name: setting.default for name, setting in arguments_of(EvaluateArguments).items()} | arguments
     columns = ColumnNames(**{name: values.pop(name) for name in _COLUMNS})
@@ -148,6 +150,9 @@ def make_evaluate_options(
         primary=primary,
         **values,
     )
+
+
+_USUAL = EvaluateOptions()
 
 
 def _checked_weights(weights: WeightsLike, encoding: str) -> Mapping[str, float] | None:

@@ -88,7 +88,7 @@ class SystemResult(Viewed):
 
     name: str
     measures: Mapping[str, MeasureResult]
-    notes: tuple[Note, ...]
+    notes: Sequence[Note]
     depth: int | None = None
     texts: Mapping[str, TextResult] = field(default_factory=dict)
 

@@ -168,11 +168,24 @@ def _polars_ranks(series: Any) -> Any:
     return pl.Series([rank_of_value(value) for value in series.to_list()], dtype=pl.Int64)
 
 
+_OBJECT_TYPES = ("string", "integer", "floating", "mixed-integer-float", "boolean", "bytes", "decimal", "empty")
+
+
+def _is_of_one_type(series: Any) -> bool:
+    """Whether pyarrow can convert the column: a datetime64 beside another type in a column of objects crashes it."""
+    with extra("pandas"):
+        from pandas.api.types import infer_dtype
+
+    return series.dtype != object or infer_dtype(series, skipna=True) in _OBJECT_TYPES
+
+
 def _pandas_table(frame: Any, source: str, order: Order) -> Any:
     """The needed columns as an Arrow table, None if a column has values of several types."""
     pa = load_pyarrow()
     columns = find_columns(column_names(frame), "run", source=source, order=order)
     needed = frame.iloc[:, list(columns.places)]
+    if not all(_is_of_one_type(needed.iloc[:, place]) for place in range(needed.shape[1])):
+        return None
     try:
         table = pa.Table.from_pandas(needed, preserve_index=False)
         # By default, pyarrow reads NaN in pandas as missing.

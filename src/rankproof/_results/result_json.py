@@ -259,7 +259,7 @@ def _system(
         money=system_run.money,
         stage=dict(system_run.stage),
         facts=dict(system_run.facts),
-        notes=system.notes,
+        notes=tuple(system.notes),
         remarks=system_run.notes,
         computed=system_run.computed,
         from_cache=system_run.from_cache,
@@ -307,7 +307,7 @@ def _answers(results: ExperimentResult, answers: Result) -> AnswersDocument:
 
 
 def _values(result: Result) -> tuple[ValuesDocument, ...]:
-    return tuple(ValuesDocument(system.name, _measures(system), system.notes) for system in result.systems)
+    return tuple(ValuesDocument(system.name, _measures(system), tuple(system.notes)) for system in result.systems)
 
 
 def _measures(system: SystemResult) -> dict[str, MeasureDocument]:

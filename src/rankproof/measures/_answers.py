@@ -5,6 +5,7 @@ In scripts without spaces every character is a word.
 
 from __future__ import annotations
 
+import math
 import re
 import string
 import unicodedata
@@ -14,6 +15,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, ClassVar, Literal, NoReturn
+
+import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import Matrix
@@ -344,6 +347,11 @@ class WordF1(TextMeasure):
 AnswerF1 = WordF1()
 
 
+def _inner_product(left: Matrix, right: Matrix) -> float:
+    """The exact sum of the products: that of a matrix product depends on the processor."""
+    return math.fsum(np.multiply(left, right, dtype=np.float64).tolist())
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AnswerSimilarity(AnswerMeasure):
     """The cosine similarity by a named encoder; its name always includes the encoder."""
@@ -372,7 +380,7 @@ class AnswerSimilarity(AnswerMeasure):
         values: list[float | None] = []
         for case in cases:
             answer = next(rows)
-            nearest = max((float(answer @ next(rows)) for _ in case.references), default=None)
+            nearest = max((_inner_product(answer, next(rows)) for _ in case.references), default=None)
             empty = case.state == "missing" or not case.text.strip()
             values.append(None if nearest is None else 0.0 if empty else min(max(nearest, -1.0), 1.0))
         return values

@@ -153,6 +153,16 @@ def parse_measure(
 
 def parse_measures(texts: MeasureLike | Iterable[MeasureLike]) -> list[Measure]:
     """Every measure that the texts name, in order, without repeats."""
+    return list(_parse_text(texts) if isinstance(texts, str) else _parse_entries(texts))
+
+
+# A loop over queries parses the same text each time.
+@lru_cache(maxsize=256)
+def _parse_text(text: str) -> tuple[Measure, ...]:
+    return _parse_entries([text])
+
+
+def _parse_entries(texts: MeasureLike | Iterable[MeasureLike]) -> tuple[Measure, ...]:
     entries = _checked_texts(texts)
     replaced = _replaced_names([entry for entry in entries if isinstance(entry, str)])
     measures = [
@@ -162,7 +172,7 @@ def parse_measures(texts: MeasureLike | Iterable[MeasureLike]) -> list[Measure]:
     ]
     if not measures:
         raise UsageError("no measure is named", fix="specify one, like nDCG@10")
-    return list(dict.fromkeys(measures))
+    return tuple(dict.fromkeys(measures))
 
 
 def _checked_texts(texts: MeasureLike | Iterable[MeasureLike]) -> list[str | Measure]:
@@ -333,6 +343,7 @@ def is_own_name(name: str) -> bool:
 def forget_parsed() -> None:
     """Makes every text to be parsed again, as a name has a new meaning."""
     _parse_list.cache_clear()
+    _parse_text.cache_clear()
 
 
 def _measure_named(name: str) -> Measure:
