@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rankproof import evaluate
-from rankproof._analysis.answers.causes import AnswerRecord, f1_of, reason_of, reasons_table
+from rankproof._analysis.answers.causes import AnswerRecord, reason_of, reasons_table
 from rankproof._analysis.baselines import upper_bounds
 from rankproof._analysis.diagnose.diagnose import diagnose, segments_tables, systems_tables
 from rankproof._analysis.diagnose.failed_queries import failed_table, failures, failures_table
@@ -300,7 +300,7 @@ def test_causes_of_a_low_answer_f1_are_distinguished(answer: str, context: list[
 
 
 def test_the_best_of_several_references_counts() -> None:
-    assert f1_of(AnswerRecord("q", "paris", ["london", "Paris"])) == 1.0
+    assert AnswerRecord("q", "paris", ["london", "Paris"]).f1 == 1.0
     assert reason_of(AnswerRecord("q", "rome", [])) == "paraphrased or wrong"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -81,14 +81,20 @@ class AnswerInput:
     answers: Mapping[str, Answers]
     references: References
     judged_documents: Mapping[str, str]
+    _records: dict[str, tuple[AnswerRecord, ...]] = field(init=False, default_factory=dict)
 
     def with_trust(self, calibrations: tuple[Calibration, ...], noise: tuple[JudgeNoise, ...]) -> AnswerInput:
         """The input with what is known about its judges."""
         result = replace(self.inputs.result, calibrations=calibrations, noise=noise)
         return replace(self, inputs=replace(self.inputs, result=result))
 
-    def records(self, system: str) -> Iterator[AnswerRecord]:
+    def records(self, system: str) -> tuple[AnswerRecord, ...]:
         """The answer of the system to every query that has a reference answer."""
+        if system not in self._records:
+            self._records[system] = tuple(self._new_records(system))
+        return self._records[system]
+
+    def _new_records(self, system: str) -> Iterator[AnswerRecord]:
         answers = self.answers[system]
         for query, reference in self.references.items():
             if reference.answers:
@@ -222,7 +228,8 @@ def _passage_run(system: str, answers: Answers, judged_documents: Mapping[str, s
 
 def _retrieval_values(inputs: AnalysisInput, references: References) -> MeasureResults | None:
     """The values of the rankings over the queries with a reference answer and a relevant document; None if some are unknown."""
-    answerable = [query for query, reference in references.items() if reference.answers and query in inputs.result.queries]
+    judged = frozenset(inputs.result.queries)
+    answerable = [query for query, reference in references.items() if reference.answers and query in judged]
     able = tuple(query for query in answerable if _has_relevant(inputs, query))
     if not able or any(name not in inputs.runs for name in inputs.systems):
         return None

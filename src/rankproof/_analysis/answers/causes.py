@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from rankproof._analysis.bands import BandProfile, QualityBand, is_answer_measure
@@ -36,7 +37,7 @@ REASON_TEXTS: dict[Reason, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AnswerRecord:
     """An answer, its references, and the retrieved texts that it was generated from (None if unknown).
 
@@ -51,17 +52,18 @@ class AnswerRecord:
     found: bool | None = None
     failed: bool = False
 
-
-def f1_of(record: AnswerRecord) -> float:
-    """F1(tokens='set') against the best of the references."""
-    return max((token_set_f1(record.answer, reference) for reference in record.references), default=0.0)
+    # Several tables show it, and it costs more than the rest of them.
+    @cached_property
+    def f1(self) -> float:
+        """F1(tokens='set') against the best of the references."""
+        return max((token_set_f1(self.answer, reference) for reference in self.references), default=0.0)
 
 
 def reason_of(record: AnswerRecord) -> Reason:
     """The cause of a low F1 against the best of the references."""
     if record.failed:
         return "failed"
-    if f1_of(record) >= LOW_F1:
+    if record.f1 >= LOW_F1:
         return "fine"
     if not record.answer.strip():
         return "empty"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._analysis.answers.answer_input import RETRIEVAL_MEASURES, AnswerInput, answer_input_from_results
-from rankproof._analysis.answers.causes import bottleneck, bottleneck_advice, f1_of, reasons_table
+from rankproof._analysis.answers.causes import bottleneck, bottleneck_advice, reasons_table
 from rankproof._analysis.answers.trust import calibration_words
 from rankproof._analysis.bands import BandProfile
 from rankproof._analysis.compare.comparison import Comparison
@@ -108,7 +108,7 @@ def f1_by_query(answer_input: AnswerInput, system: str) -> dict[str, float]:
     """F1(tokens='set') by query with a reference answer and no failure, and a relevant document if retrieval is known."""
     able = None if answer_input.retrieval is None else set(answer_input.retrieval[system][RETRIEVAL_MEASURES[0]].query_ids)
     records = (record for record in answer_input.records(system) if able is None or record.query in able)
-    return {record.query: f1_of(record) for record in records if not record.failed}
+    return {record.query: record.f1 for record in records if not record.failed}
 
 
 def answer_verdicts(answer_input: AnswerInput, system: str, profile: BandProfile) -> list[str]:

@@ -78,7 +78,7 @@ def _means_tables(inputs: AnalysisInput, comparison: Comparison | None) -> Itera
 def _reference_tables(inputs: AnswerInput, profile: BandProfile) -> Iterator[Table]:
     """Why answers differ from their references, and whether retrieval is the cause; nothing without references."""
     if _has_references(inputs):
-        yield reasons_tables({name: tuple(inputs.records(name)) for name in inputs.answers})
+        yield reasons_tables({name: inputs.records(name) for name in inputs.answers})
         yield retrieval_table(inputs, profile)
 
 
