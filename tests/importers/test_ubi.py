@@ -38,9 +38,8 @@ def ndjson(path: Path, rows: list[dict[str, Any]]) -> str:
 
 def imported_of(tmp_path: Path, queries: list[Any], events: list[Any], **settings: str) -> Imported:
     paths = [ndjson(tmp_path / "ubi_queries.ndjson", queries), ndjson(tmp_path / "ubi_events.ndjson", events)]
-    return import_source(
-        paths, ImportOptions(settings={"min-impressions": "1", **{k.replace("_", "-"): v for k, v in settings.items()}})
-    )
+    stated = {"min-impressions": "1", "model": "coec", **{k.replace("_", "-"): v for k, v in settings.items()}}
+    return import_source(paths, ImportOptions(settings=stated))
 
 
 def dropped(imported: Imported, part: str) -> dict[str, int]:
@@ -63,7 +62,12 @@ def test_clicks_become_grades_by_clicks_over_expected_clicks(tmp_path: Path) -> 
     assert [*imported.runs["production"].docs] == HITS
 
 
-@pytest.mark.parametrize("model", ["coec", "cascade", "position", "ctr"])
+def test_position_bias_that_no_list_tells_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"shown at two neighbouring ranks.*coec"):
+        imported_of(tmp_path, TWENTY, CLICKS, model="position")
+
+
+@pytest.mark.parametrize("model", ["coec", "cascade", "ctr"])
 def test_every_model_says_what_it_assumes_and_labels_its_judgements(tmp_path: Path, model: str) -> None:
     imported = imported_of(tmp_path, TWENTY, CLICKS, model=model)
     (label,) = set(imported.dataset.qrels.judge_labels.values())
@@ -186,7 +190,7 @@ def test_bulk_lines_dumps_and_search_responses_are_read_alike(tmp_path: Path) ->
     both = [{"_index": "ubi", "_id": "1", "_source": row} for row in (*queries, *events)]
     response = tmp_path / "response.json"
     response.write_text(json.dumps({"took": 1, "hits": {"hits": both}}, indent=1))
-    options = ImportOptions(settings={"min-impressions": "1"})
+    options = ImportOptions(settings={"min-impressions": "1", "model": "coec"})
     for path in (ndjson(tmp_path / "bulk.ndjson", bulk), ndjson(tmp_path / "dump.jsonl", both), str(response)):
         found = import_source(path, options)
         assert found.report.importer == "ubi"
@@ -198,7 +202,8 @@ def test_tables_with_flat_columns_are_read(tmp_path: Path) -> None:
         csv.writer(file).writerows([["query_id", "user_query", "query_response_hit_ids"], ["a", "=1+1", '["d1", "d2"]']])
     with (tmp_path / "e.csv").open("w", newline="", encoding="utf-8-sig") as file:
         csv.writer(file).writerows([["action_name", "query_id", "object_id", "rank"], ["click", "a", "d2", "1"]])
-    imported = import_source([str(tmp_path / "q.csv"), str(tmp_path / "e.csv")], ImportOptions(settings={"min-impressions": "1"}))
+    options = ImportOptions(settings={"min-impressions": "1", "model": "ctr"})
+    imported = import_source([str(tmp_path / "q.csv"), str(tmp_path / "e.csv")], options)
     assert [one.text for one in imported.dataset.queries.values()] == ["=1+1"]
     assert dropped(imported, "events") == {}
 

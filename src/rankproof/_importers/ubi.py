@@ -137,7 +137,7 @@ class UbiImporter:
             raise InputError("no event is a click on a document that was shown", fix=_click_fix(log), source=source.name)
         keys = {group: made_id("query", [group]) for group in log.texts}
         clicks = ClickLog.of(lists)
-        counts = clicks.by_pair(how.model)
+        counts = _counts(clicks, how.model, source)
         label = how.label(counts)
         imported = builder.imported(_judgements(counts, keys, how, label, log, builder), IMPORTER)
         imported = replace(imported, runs={SYSTEM: _last_rankings(lists, keys)})
@@ -147,6 +147,14 @@ class UbiImporter:
             fix = f"add more of the log, or lower the limit with --set min-impressions={most}"
             notes = (f"no judgements: pairs need {how.least_shown} impressions, and none has more than {most}; {fix}", *notes)
         return replace(imported, report=replace(imported.report, notes=notes))
+
+
+def _counts(clicks: ClickLog, model: ClickModel, source: ImportSource) -> dict[Pair, PairCounts]:
+    try:
+        return clicks.by_pair(model)
+    except InputError as error:
+        fix = f"{error.fix}; or choose a model that needs no such lists, as in --set model=coec"
+        raise InputError(error.what, fix=fix, source=source.name) from None
 
 
 def _kinds(source: ImportSource, path: str) -> set[str]:
@@ -225,6 +233,8 @@ def _notes(clicks: ClickLog, how: ClickSettings, label: str, log: UbiLog) -> Ite
     yield f"clicks per impression by rank: {rates}"
     moved = f"{clicks.pairs_at_several_ranks():,} of {pluralise(len(clicks.pairs), 'pair')}"
     yield f"{BIAS_NOTE}; {moved} were shown at more than one rank"
+    if model.name == _MODEL:
+        yield str(clicks.position_bias)
     yield (
         "documents that were never shown have no judgement, so a system whose lists were not shown is at a disadvantage: compare"
         " systems whose lists are in the log, such as those of an A/B test"

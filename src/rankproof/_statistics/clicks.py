@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankproof._data.arrays import FloatArray
+from rankproof._statistics.position_bias import IntpArray, PositionBias, RankedClicks, position_bias
 
-IntpArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 Pair = tuple[str, str]
 """A query and a document."""
 
 _TINY = 1e-12
-_MOST_ROUNDS, _CONVERGED = 500, 1e-5
 
 
 class ShownList(NamedTuple):
@@ -32,7 +32,7 @@ class ShownList(NamedTuple):
     clicks: Mapping[str, float]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class ClickLog:
     """The impressions of all lists as arrays: the place of the pair in `pairs`, the rank from 0, and the weight of its clicks.
 
@@ -78,23 +78,20 @@ class ClickLog:
 
     def pairs_at_several_ranks(self) -> int:
         """How many pairs were shown at more than one rank."""
-        _, pair, _, _ = self._cells()
-        return int((np.bincount(pair) > 1).sum())
+        return int((np.bincount(self._cells().pair) > 1).sum())
 
-    def examination_by_rank(self) -> FloatArray:
-        """The probability that a rank is looked at, in units of the most looked at rank, by expectation maximisation.
+    @cached_property
+    def position_bias(self) -> PositionBias:
+        """The probability that a rank is looked at; an error where no document was shown at several ranks."""
+        cells = self._cells()
+        return position_bias(cells, self._query_of_pair()[cells.pair])
 
-        Only pairs that were shown at several ranks tell this apart from attractiveness.
-        """
-        rank, pair, shown, clicked = self._cells()
-        return _fitted_examination(pair, rank, shown, clicked)
+    def _query_of_pair(self) -> IntpArray:
+        places: dict[str, int] = {}
+        return np.array([places.setdefault(query, len(places)) for query, _ in self.pairs], dtype=np.intp)
 
-    def _cells(self) -> tuple[IntpArray, IntpArray, FloatArray, FloatArray]:
-        """Rank, pair, impressions and clicked impressions of each pair at each of its ranks."""
-        width = int(self.rank.max(initial=0)) + 1
-        keys, inverse = np.unique(self.pair * width + self.rank, return_inverse=True)
-        shown, clicked = np.bincount(inverse).astype(np.float64), np.bincount(inverse, self.clicks > 0).astype(np.float64)
-        return keys % width, keys // width, shown, clicked
+    def _cells(self) -> RankedClicks:
+        return RankedClicks.of(self.pair, self.rank, self.clicks > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,25 +133,6 @@ class ClickModel:
     expected: Callable[[ClickLog], FloatArray]
 
 
-def _fitted_examination(pair: IntpArray, rank: IntpArray, shown: FloatArray, clicked: FloatArray) -> FloatArray:
-    """The position-based model (Richardson, Dominowska and Ragno 2007; Chuklin, Markov and de Rijke 2015, 3.2)."""
-    seen_at, seen_of = np.bincount(rank, shown), np.bincount(pair, shown)
-    examination = np.divide(np.bincount(rank, clicked), seen_at, out=np.zeros_like(seen_at), where=seen_at > 0)
-    examination = examination / max(float(examination.max()), _TINY)
-    attraction = np.full(len(seen_of), 0.5)
-    for _ in range(_MOST_ROUNDS):
-        before = examination
-        both = examination[rank] * attraction[pair]
-        no_click = np.maximum(1 - both, _TINY)
-        looked = clicked + (shown - clicked) * (examination[rank] - both) / no_click
-        liked = clicked + (shown - clicked) * (attraction[pair] - both) / no_click
-        examination = np.divide(np.bincount(rank, looked), seen_at, out=np.zeros_like(seen_at), where=seen_at > 0)
-        attraction = np.bincount(pair, liked) / seen_of
-        if float(np.abs(examination - before).max()) < _CONVERGED:
-            break
-    return np.asarray(examination / max(float(examination.max()), _TINY))
-
-
 def _by_rank(log: ClickLog) -> FloatArray:
     return np.asarray(log.by_rank().rates[log.rank])
 
@@ -164,7 +142,7 @@ def _by_examination(log: ClickLog) -> FloatArray:
 
 
 def _by_examined_rank(log: ClickLog) -> FloatArray:
-    return _shared_by(log, log.examination_by_rank()[log.rank])
+    return _shared_by(log, log.position_bias.examination[log.rank])
 
 
 def _by_impression(log: ClickLog) -> FloatArray:
@@ -193,7 +171,7 @@ CLICK_MODELS: Mapping[str, ClickModel] = {
         ),
         ClickModel(
             "position",
-            "a rank is looked at with its own probability, the same for all queries; pairs shown at several ranks tell which",
+            "a rank is looked at with its own probability, the same for all queries; pairs shown at neighbouring ranks tell which",
             "position-based model: Richardson, Dominowska and Ragno 2007",
             _by_examined_rank,
         ),
