@@ -62,8 +62,9 @@ class Sessions:
     `user`, `query`, `variant` and `draft` are places in the tables of names of the log, `time` seconds since 1970 (NaN if the log
     has no times), `place` the line of the query, which `SearchLog.place_of` names. The documents shown are in `docs` from
     `offsets[i]` to `offsets[i + 1]`, best rank first: their names, `ranks` from 1, and `teams`, the system that each is from
-    (a place in `SearchLog.systems`, SHARED or NO_TEAM). `rankings` holds the rankings that the list was made of, for methods whose credit needs them:
-    from `ranking_offsets[i]`, one row per system of the draft, each as long as the others and filled up with -1.
+    (a place in `SearchLog.systems`, SHARED or NO_TEAM). `rankings` holds the rankings that the list was made of, for methods
+    whose credit needs them: from `ranking_offsets[i]`, one row per system of the draft, each as long as the others and filled up
+    with -1.
     """
 
     user: Codes
