@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rankproof._api.datasets import import_dataset as import_dataset
     from rankproof._api.explain import explain as explain
     from rankproof._api.judges import agreement as agreement
+    from rankproof._api.live import online as online
     from rankproof._api.output import export as export
     from rankproof._api.output import fit_fusion as fit_fusion
     from rankproof._api.output import fuse as fuse
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from rankproof._formats.write import write_qrels as write_qrels
     from rankproof._formats.write import write_run as write_run
     from rankproof._importers.registry import read_dataset as read_dataset
+    from rankproof._interleaving.interleave import interleave as interleave
     from rankproof._results.experiment_result import ExperimentResult as ExperimentResult
     from rankproof._results.folder import load_results as load_results
     from rankproof.measures._parse import parse_measure as parse_measure
@@ -94,8 +96,10 @@ _TARGETS = {
     "gate": "rankproof._api.checks:gate",
     "generate": "rankproof._api.programs:generate",
     "import_dataset": "rankproof._api.datasets:import_dataset",
+    "interleave": "rankproof._interleaving.interleave:interleave",
     "judge": "rankproof._api.programs:judge",
     "load_results": "rankproof._results.folder:load_results",
+    "online": "rankproof._api.live:online",
     "parse_measure": "rankproof.measures._parse:parse_measure",
     "plot": "rankproof._api.output:plot",
     "read_dataset": "rankproof._importers.registry:read_dataset",
@@ -149,10 +153,12 @@ __all__ = [
     "gate",
     "generate",
     "import_dataset",
+    "interleave",
     "judge",
     "load_results",
     "measures",
     "models",
+    "online",
     "parse_measure",
     "plot",
     "plugins",

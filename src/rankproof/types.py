@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.gate.changes import BaselineChange as BaselineChange
     from rankproof._analysis.gate.result import GateResult as GateResult
     from rankproof._analysis.gate.rules import GateCheck as GateCheck
+    from rankproof._analysis.online.result import OnlineResult as OnlineResult
     from rankproof._analysis.options import CompareOptions as CompareOptions
     from rankproof._api.values import Analysis as Analysis
     from rankproof._api.values import Audit as Audit
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from rankproof._importers.base import ImportSource as ImportSource
     from rankproof._importers.base import PartCount as PartCount
     from rankproof._importers.builder import DatasetBuilder as DatasetBuilder
+    from rankproof._interleaving.interleave import Interleaved as Interleaved
     from rankproof._io.corpus_store import CorpusStorage as CorpusStorage
     from rankproof._llm.budget import Budget as Budget
     from rankproof._llm.budget import Estimate as Estimate
@@ -190,6 +192,7 @@ else:
         Imported="rankproof._importers.base",
         Importer="rankproof._importers.base",
         InputUnits="rankproof.models._transformers",
+        Interleaved="rankproof._interleaving.interleave",
         JsonContent="rankproof._formats.json",
         JudgeNoise="rankproof._data.claims",
         Judgement="rankproof._data.qrels",
@@ -201,6 +204,7 @@ else:
         Message="rankproof.models._chat.base",
         Note="rankproof._evaluation.notes",
         Nugget="rankproof._data.claims",
+        OnlineResult="rankproof._analysis.online.result",
         OpenStore="rankproof.stores._base",
         Option="rankproof._registry",
         PackedIds="rankproof._data.arrays",

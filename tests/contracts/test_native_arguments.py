@@ -41,3 +41,12 @@ def test_ids_with_wrong_offsets_are_refused(column: tuple[int, bytes, bytes]) ->
     documents = import_module("rankproof._native.documents")
     with pytest.raises(ValueError, match="the first position or the offsets"):
         documents.find(["a"], np.zeros(2, np.uint64), [column])
+
+
+@pytest.mark.parametrize(
+    ("length", "pairs"), [(0, []), (3, []), (2, [0, 1]), (2, [0, 2, 0]), (2, [-1, 0, 0]), (1 << 62, []), (-1, [])]
+)
+def test_pairs_of_columns_that_are_not_there_are_refused(length: int, pairs: list[int]) -> None:
+    permutation = import_module("rankproof._native.permutation")
+    with pytest.raises(ValueError, match=r"do not fill whole columns|not there"):
+        permutation.count_far(np.zeros(4, np.int64), length, np.array(pairs, np.int64))

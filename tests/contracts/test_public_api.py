@@ -32,7 +32,7 @@ PUBLIC = {
     id(getattr(module, name)) for module in (rankproof, measures, stages, models, stores, types, plugins) for name in dir(module)
 }
 ERRORS = {id(value) for value in vars(errors).values()}
-MOST_NAMES = 50
+MOST_NAMES = 53
 OPAQUE = (types.LLMSession, types.JsonContent)
 """Values that parts pass on and whose methods are internal."""
 

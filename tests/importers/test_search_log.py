@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from rankproof._importers.base import ImportSource
-from rankproof._importers.search_log.log import LogOptions, SearchLog
+from rankproof._importers.search_log.log import SearchLog
+from rankproof._importers.search_log.options import LogOptions
 from rankproof._importers.search_log.read import read_search_log
 from rankproof.errors import InputError
 

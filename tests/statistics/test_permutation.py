@@ -290,3 +290,17 @@ def test_p_changes_little_where_flips_give_way_to_the_expansion() -> None:
     values = np.where(ranks <= 10, 1 / ranks, 0.0)
     flipped, expanded = (randomisation_p(values[:n], 100_000, 0)[0, 1] for n in (MAX_SAMPLED_QUERIES, MAX_SAMPLED_QUERIES + 1))
     assert expanded == pytest.approx(flipped, abs=0.01)
+
+
+@given(st.integers(2, 7), st.sampled_from([5, 12, 40]), st.integers(0, 1_000), st.data())
+def test_the_p_of_a_wanted_pair_does_not_depend_on_which_other_pairs_are_wanted(
+    systems: int, queries: int, seed: int, data: st.DataObject
+) -> None:
+    values = np.random.default_rng(seed).integers(0, 5, (queries, systems)) / 4
+    chosen = data.draw(st.lists(st.tuples(st.integers(0, systems - 1), st.integers(0, systems - 1)), max_size=4))
+    wanted = np.zeros((systems, systems), np.bool_)
+    for first, second in chosen:
+        wanted[first, second] = wanted[second, first] = True
+    p, whole = randomisation_p(values, 300, 1, wanted=wanted), randomisation_p(values, 300, 1)
+    assert (p[wanted] == whole[wanted]).all()
+    assert (p[~wanted] == 1).all()

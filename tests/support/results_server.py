@@ -6,7 +6,7 @@ import http.client
 import json
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from rankproof._data.qrels import Judgement, Qrels
 from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
+from rankproof._server.api import Api, ApiRoute, Permission
 from rankproof._server.judgement_log import JudgementLog
 from rankproof._server.judging_page import JudgingPage
 from rankproof._server.judging_queue import DocumentTexts, QueueOptions
@@ -109,6 +110,8 @@ def serving(
     nuggets: Path | None = None,
     assessors: Sequence[str] = ("ann",),
     queue: QueueOptions | None = None,
+    permissions: Collection[Permission] = (),
+    routes: Callable[[ResultsLibrary], Iterable[ApiRoute]] = lambda library: (),
 ) -> Iterator[Visitor]:
     """A server in a thread, and a visitor who has the address; an error inside fails the test."""
     log = None if judge is None else JudgementLog(str(judge))
@@ -116,7 +119,8 @@ def serving(
     labelling = LabellingPages(library, labels or LabelOptions("ann"))
     nuggets_page = None if nuggets is None else NuggetsPage(library, str(nuggets))
     judging = None if log is None else JudgingPage(log, *assessors)
-    router = Router(library, JudgingViews(library, judging, DocumentTexts(dataset), queue), labelling, nuggets_page)
+    api = Api(library, permissions, routes(library))
+    router = Router(library, JudgingViews(library, judging, DocumentTexts(dataset), queue), labelling, nuggets_page, api)
     inside: list[Exception] = []
     with Server(0, router.answer, inside.append) as service:
         thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})

@@ -143,9 +143,10 @@ def merge_calls() -> Iterator[Call]:
 
 
 def permutation_calls() -> Iterator[Call]:
-    """Sums under sign flips."""
+    """Sums under sign flips, and how many of them are far apart."""
     numbers = np.arange(300, dtype=np.int64).reshape(100, 3)
     yield lambda: permutation.sums(numbers, 3, 7, 0, 5)
+    yield lambda: permutation.count_far(numbers, 100, np.array([[0, 1, 50], [2, 1, 250]], dtype=np.int64))
 
 
 def topk_calls() -> Iterator[Call]:

@@ -165,6 +165,8 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "delimiter": single_character,
     "margin": _margin,
     "costs": system_cost,
+    "columns": named_setting,
+    "shares": system_cost,
     "max_drops": max_drop,
     "pools": nonnegative_ints,
 }

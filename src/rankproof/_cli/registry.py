@@ -26,6 +26,9 @@ GROUPS: Mapping[str, tuple[Component, ...]] = {
         answers="evaluate RAG logs: answers, contexts and references",
         gate="pass, fail or unsure: is a build as good as its baseline?",
     ),
+    "Live": _commands(
+        online="say from a log of live search which system users prefer",
+    ),
     "Look": _commands(
         serve="browse results, judge documents and label claims",
         report="write results, or what changed, as one HTML page",

@@ -102,7 +102,7 @@ def import_source(
 ) -> Imported:
     """The dataset in files, a folder or a data frame; the importer is detected by content unless it is named."""
     how = options or ImportOptions()
-    opened = _opened_source(source, delimiter, encoding, storage)
+    opened = opened_source(source, delimiter, encoding, storage)
     name = _detected_importer(opened, how) if importer is None else importer
     chosen = importer_named(name)
     how = replace(how, settings=split_settings(how.settings, chosen))
@@ -224,7 +224,7 @@ def read_documents(path: StrPath) -> Corpus:
     if os.path.isfile(name) and table_format(open_source(name)) == "jsonl":
         return read_corpus_files([name], CorpusStorage())
     if os.path.isfile(name):
-        source = _opened_source(name)
+        source = opened_source(name)
         if detect_importer(source) == TABLE:
             return read_table_documents(source)
     return read_dataset(name).require("documents").corpus
@@ -271,9 +271,10 @@ def _recognised_names(source: ImportSource, unreadable: list[InputError]) -> Ite
                 raise
 
 
-def _opened_source(
+def opened_source(
     source: Any, delimiter: str | None = None, encoding: str = "utf-8", storage: CorpusStorage | None = None
 ) -> ImportSource:
+    """The files, folder or data frame to read; a missing file is an error."""
     made = ImportSource(delimiter=delimiter, encoding=encoding, storage=storage or CorpusStorage())
     if is_frame(source):
         return replace(made, frame=source)

@@ -1,4 +1,4 @@
-/* Sums of whole numbers under random signs, for many columns at once.
+/* Sums of whole numbers under random signs, for many columns at once, and how many of these sums are far apart.
 
    One word of 64 random bits gives the signs of 64 queries. For each byte of it there is a table of the 256 signed sums that its eight
    queries can have, so a query costs an eighth of an addition for each column. Numbers are whole: any order of adding gives the same. */
@@ -160,7 +160,81 @@ static PyObject *py_sums(PyObject *module, PyObject *arguments) {
     return sums;
 }
 
+/* How many of the values of two columns are at least `least` apart. */
+static inline int64_t far(const int64_t *first, const int64_t *second, size_t count, int64_t least) {
+    int64_t hits = 0;
+    for (size_t at = 0; at < count; at++) {
+        int64_t apart = first[at] - second[at];
+        hits += (apart >= least) | (apart <= -least);
+    }
+    return hits;
+}
+
+#ifdef HAS_AVX2
+__attribute__((target("avx2"), flatten)) static int64_t far_avx2(const int64_t *first, const int64_t *second, size_t count,
+                                                                 int64_t least) {
+    return far(first, second, count, least);
+}
+#endif
+
+static int64_t count_pair(const int64_t *first, const int64_t *second, size_t count, int64_t least) {
+#ifdef HAS_AVX2
+    if (__builtin_cpu_supports("avx2")) return far_avx2(first, second, count, least);
+#endif
+    return far(first, second, count, least);
+}
+
+/* Columns of `length` values, and for each pair two columns and the least distance. */
+typedef struct {
+    const int64_t *columns, *pairs;
+    size_t length, count;
+} Pairs;
+
+static bool pairs_are_columns(const Pairs *pairs, size_t columns) {
+    for (size_t pair = 0; pair < pairs->count; pair++)
+        for (size_t side = 0; side < 2; side++) {
+            int64_t column = pairs->pairs[3 * pair + side];
+            if (column < 0 || (uint64_t)column >= columns) return false;
+        }
+    return true;
+}
+
+static PyObject *counted(const Pairs *pairs) {
+    PyObject *hits = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(pairs->count * sizeof(int64_t)));
+    if (hits == NULL) return NULL;
+    int64_t *kept = (int64_t *)(void *)PyBytes_AsString(hits);
+    Py_BEGIN_ALLOW_THREADS;
+    for (size_t pair = 0; pair < pairs->count; pair++) {
+        const int64_t *row = pairs->pairs + 3 * pair;
+        kept[pair] = count_pair(pairs->columns + (size_t)row[0] * pairs->length, pairs->columns + (size_t)row[1] * pairs->length,
+                                pairs->length, row[2]);
+    }
+    Py_END_ALLOW_THREADS;
+    return hits;
+}
+
+/* count_far(columns, length, pairs): columns of int64 and rows of (column, column, least) in, an int64 count for each row out. */
+static PyObject *py_count_far(PyObject *module, PyObject *arguments) {
+    Py_buffer columns, rows;
+    Py_ssize_t length;
+    PyObject *hits = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y*ny*", &columns, &length, &rows)) return NULL;
+    Pairs pairs = {.columns = columns.buf, .pairs = rows.buf, .length = (size_t)length, .count = (size_t)rows.len / (3 * sizeof(int64_t))};
+    size_t column_bytes = length < 1 || (size_t)length > (size_t)PY_SSIZE_T_MAX / sizeof(int64_t) ? 0 : (size_t)length * sizeof(int64_t);
+    if (column_bytes == 0 || (size_t)columns.len % column_bytes != 0 || (size_t)rows.len % (3 * sizeof(int64_t)) != 0)
+        PyErr_SetString(PyExc_ValueError, "the numbers do not fill whole columns or rows");
+    else if (!pairs_are_columns(&pairs, (size_t)columns.len / column_bytes))
+        PyErr_SetString(PyExc_ValueError, "a pair names a column that is not there");
+    else
+        hits = counted(&pairs);
+    PyBuffer_Release(&columns);
+    PyBuffer_Release(&rows);
+    return hits;
+}
+
 static PyMethodDef functions[] = {
+    {"count_far", py_count_far, METH_VARARGS, "How many values of two columns are far apart: (columns, length, pairs)."},
     {"sums", py_sums, METH_VARARGS, "Sums of columns under random signs: (numbers, columns, key, first, count)."},
     {NULL, NULL, 0, NULL},
 };

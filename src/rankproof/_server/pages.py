@@ -21,6 +21,7 @@ from rankproof._report.sections.systems import comparison_systems
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.label_tasks import continued_draw
 from rankproof._server.agreement_page import MERGE_RULE, AgreementPage, open_disagreements
+from rankproof._server.api import Api
 from rankproof._server.judging_page import JudgingPage
 from rankproof._server.judging_queue import DocumentTexts, JudgingQueue, QueueOptions, build_draw_queue, build_queue, new_draw
 from rankproof._server.labelling import LabellingPages
@@ -206,7 +207,7 @@ class Route(NamedTuple):
 
 
 class Router:
-    """Responds to requests for all pages: `judging` has those for documents, `labelling` those for claims.
+    """Responds to all requests: `judging` has the pages for documents, `labelling` those for claims, `api` the JSON routes.
 
     `nuggets` is None without a file of nuggets.
     """
@@ -217,7 +218,9 @@ class Router:
         judging: JudgingViews,
         labelling: LabellingPages,
         nuggets: NuggetsPage | None = None,
+        api: Api | None = None,
     ) -> None:
+        self._api = api or Api(library, (), ())
         self._library, self._labelling, self._nuggets_page = library, labelling, nuggets
         self._judging = judging
         self._reports: LruCache[bytes] = LruCache(_MAX_REPORTS)
@@ -237,7 +240,9 @@ class Router:
 
     def answer(self, target: str, body: dict[str, Any] | None, assessor: str | None = None) -> PageResponse:
         """The response to a path; with a body it is a POST request. `assessor` is the name that the browser chose."""
-        path = target.partition("?")[0]
+        path, _, query = target.partition("?")
+        if f"{path}/".startswith("/api/"):
+            return self._api.answer(path, query, body, assessor)
         for pattern, views, by_person in self._routes:
             if match := pattern.fullmatch(path):
                 view = views.get("GET" if body is None else "POST")

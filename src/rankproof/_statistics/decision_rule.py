@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
-from rankproof._statistics.distributions import normal_below, normal_quantile
+from rankproof._statistics.distributions import normal_above, normal_quantile
 from rankproof._statistics.means import effective_size, weighted_mean
 from rankproof._statistics.options import Looks
 from rankproof.errors import UsageError, for_message
@@ -209,7 +209,7 @@ def risks(estimates: PairEstimates, margin: float, looks: Looks = "one") -> Risk
     scores = estimates.scores(margin)
     race = int(race_sizes(scores[None], np.array([estimates.best]))[0])
     needed = needed_scores(margin / estimates.errors, race, looks, rival_correlations(estimates, margin))
-    chances, limits = _above(scores), _above(needed)
+    chances, limits = normal_above(scores), normal_above(needed)
     shares = chances / limits
     np.fill_diagonal(shares, -1.0)
     rival = shares.argmax(axis=1)
@@ -258,11 +258,6 @@ def needed_scores(
     offset = _OFFSET + _OFFSET_SLOPE * below_usual + level - _ONE_LOOK_QUANTILE
     needed: FloatArray = np.minimum(among, np.maximum(level, offset + _STEEPNESS * margins))
     return needed
-
-
-def _above(scores: FloatArray) -> FloatArray:
-    """P(Z > score) for each."""
-    return np.array([[normal_below(-score) for score in row] for row in scores.tolist()])
 
 
 @dataclass(frozen=True, slots=True)

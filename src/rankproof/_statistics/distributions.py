@@ -14,6 +14,7 @@ _LARGE_A = 100.0
 _SMALL_P_SQUARE = 12.0
 _STEPS = 10_000
 _TINY = 1e-300
+_ERFC = np.frompyfunc(math.erfc, 1, 1)
 
 
 def student_two_sided(t: float, freedom: float) -> float:
@@ -47,6 +48,11 @@ def student_quantile(share: float, freedom: float) -> float:
 def normal_below(z: float) -> float:
     """P(Z <= z) of the standard normal distribution."""
     return math.erfc(-z / math.sqrt(2)) / 2
+
+
+def normal_above(scores: FloatArray) -> FloatArray:
+    """P(Z >= score) for each score."""
+    return np.asarray(_ERFC(scores / math.sqrt(2)), np.float64) / 2
 
 
 def normal_quantile(share: float) -> float:

@@ -21,6 +21,8 @@ CORRECTION_NAMES: dict[Correction, str] = {
 PERSISTENCE = 0.9
 """The p of rank-biased overlap: the first 10 ranks have 86% of the weight."""
 MIN_SAMPLES = 100
+USUAL_USERS = 1000
+"""Intervals that are valid at every look are narrowest at this number of users, unless another one is expected."""
 ALPHA = Option("significance level", above=0, below=0.5, metavar="A", rare=True)
 SAMPLES = Option("number of random samples", least=MIN_SAMPLES, most=10_000_000, rare=True)
 CORRECTION = Option("correction for multiple tests", rare=True)

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._statistics.deterministic import ExactSum, products, random_words, stream_key, to_exact_sum
 from rankproof._statistics.distributions import normal_below
 from rankproof._statistics.paired import differences
@@ -30,41 +30,46 @@ def best_kernel() -> Kernel:
     return "native" if find_spec("rankproof._native.permutation") is not None else "numpy"
 
 
-def randomisation_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | None = None) -> FloatArray:
-    """Two-sided p for each pair of columns, by the absolute mean difference.
+def randomisation_p(
+    values: FloatArray, samples: int, seed: int, kernel: Kernel | None = None, wanted: BoolArray | None = None
+) -> FloatArray:
+    """Two-sided p for each pair of columns, or for the wanted ones alone, by the absolute mean difference.
 
-    Exact over all 2^n sign flips for n <= 14; else (1 + hits) / (1 + samples), which is valid and never 0. A flip whose sum is
-    the observed one up to rounding is a hit. For n > 20,000 see `expanded_p`.
+    `wanted` is symmetric; other pairs have p = 1. Exact over all 2^n sign flips for n <= 14; else (1 + hits) / (1 + samples),
+    which is valid and never 0. A flip whose sum is the observed one up to rounding is a hit. For n > 20,000 see `expanded_p`.
     """
+    pairs = np.ones((values.shape[1],) * 2, np.bool_) if wanted is None else wanted
     if len(values) > MAX_SAMPLED_QUERIES:
-        return _many_queries_p(values, samples, seed, kernel)
-    return _flipped_p(values, samples, seed, kernel)
+        return _many_queries_p(values, samples, seed, kernel, pairs)
+    return np.where(pairs, _flipped_p(values, samples, seed, kernel, pairs), 1.0)
 
 
-def _flipped_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | None) -> FloatArray:
+def _flipped_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | None, pairs: BoolArray) -> FloatArray:
     numbers = to_exact_sum(values, values[:, :1])
+    kernel = kernel or best_kernel()
     if len(values) <= MAX_EXACT_QUERIES:
-        return _extreme_counts(numbers, all_signed_sums(numbers)) / float(2 ** len(values))
-    kernel, hits = kernel or best_kernel(), np.zeros((values.shape[1],) * 2, np.int64)
+        return _extreme_counts(numbers, all_signed_sums(numbers), pairs, kernel) / float(2 ** len(values))
+    hits = np.zeros((values.shape[1],) * 2, np.int64)
     # numpy holds a row of signs for each flip of a block, the extension a single sum.
     block = min(_BLOCK[kernel], max(1, _FLIP_CELLS // len(values)) if kernel == "numpy" else samples)
     for first in range(0, samples, block):
-        hits += _extreme_counts(numbers, signed_sums(numbers.numbers, seed, first, min(block, samples - first), kernel))
+        sums = signed_sums(numbers.numbers, seed, first, min(block, samples - first), kernel)
+        hits += _extreme_counts(numbers, sums, pairs, kernel)
     return (1 + hits) / (1 + samples)
 
 
-def _many_queries_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | None) -> FloatArray:
-    """p of each pair by the expansion, or by flips where few queries differ or a few of them dominate the sum."""
+def _many_queries_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | None, pairs: BoolArray) -> FloatArray:
+    """p of these pairs by the expansion, or by flips where few queries differ or a few of them dominate the sum."""
     systems = values.shape[1]
     p = np.ones((systems, systems))
     for first in range(systems):
-        for second in range(first):
+        for second in np.flatnonzero(pairs[first, :first]).tolist():
             apart = differences(values[:, first], values[:, second])
             # The flip of a difference of 0 changes no sum.
             apart = apart[apart != 0]
             if len(apart) <= MAX_SAMPLED_QUERIES or _is_dominated(apart):
                 both = np.column_stack([np.zeros(len(apart)), apart])
-                p[first, second] = _flipped_p(both, samples, seed, kernel)[0, 1] if len(apart) else 1.0
+                p[first, second] = _flipped_p(both, samples, seed, kernel, _BOTH)[0, 1] if len(apart) else 1.0
             else:
                 p[first, second] = max(expanded_p(apart), 1 / (1 + samples))
             p[second, first] = p[first, second]
@@ -72,6 +77,7 @@ def _many_queries_p(values: FloatArray, samples: int, seed: int, kernel: Kernel 
 
 
 _DOMINANCE = 1_000
+_BOTH = np.ones((2, 2), np.bool_)
 
 
 def _is_dominated(apart: FloatArray) -> bool:
@@ -140,17 +146,25 @@ def _signed(kept: FloatArray, numbers: IntArray) -> IntArray:
     return sums
 
 
-def _extreme_counts(numbers: ExactSum, sums: IntArray) -> IntArray:
-    """For each pair of columns, the number of flips with a difference at least as large as the observed one."""
-    observed = numbers.numbers.sum(axis=0)
-    hits = np.zeros((len(observed),) * 2, np.int64)
-    columns = np.ascontiguousarray(sums.T)
-    for first in range(len(observed)):
-        for second in range(first):
-            least = abs(int(observed[first] - observed[second])) - numbers.rounding_slack
-            hits[first, second] = hits[second, first] = np.count_nonzero(np.abs(columns[first] - columns[second]) >= least)
-        hits[first, first] = len(sums)
+def _extreme_counts(numbers: ExactSum, sums: IntArray, pairs: BoolArray, kernel: Kernel) -> IntArray:
+    """For each of these pairs of columns, the number of flips with a difference at least as large as the observed one."""
+    observed, columns = numbers.numbers.sum(axis=0), np.ascontiguousarray(sums.T)
+    first, second = np.nonzero(np.tril(pairs, -1))
+    least = np.abs(observed[first] - observed[second]) - numbers.rounding_slack
+    hits = np.diag(np.full(len(observed), len(sums), np.int64))
+    hits[first, second] = hits[second, first] = _count_far(columns, first, second, least, kernel)
     return hits
+
+
+def _count_far(columns: IntArray, first: IntArray, second: IntArray, least: IntArray, kernel: Kernel) -> IntArray:
+    """For each pair of columns, how many of their values are at least so far apart."""
+    if kernel == "native":
+        from rankproof._native import permutation
+
+        pairs = np.ascontiguousarray(np.stack([first, second, least], axis=1))
+        return np.frombuffer(permutation.count_far(columns, columns.shape[1], pairs), np.int64)
+    cases = zip(first.tolist(), second.tolist(), least.tolist(), strict=True)
+    return np.array([np.count_nonzero(np.abs(columns[a] - columns[b]) >= limit) for a, b, limit in cases], np.int64)
 
 
 _LABEL_CELLS = 1 << 21

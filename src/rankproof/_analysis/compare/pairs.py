@@ -13,7 +13,7 @@ from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.compare.significance import TESTS, TestedPair, check_applies, tested_pairs
 from rankproof._analysis.inputs import checked_system_name
 from rankproof._analysis.options import CompareOptions
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._statistics.correction import CORRECTIONS, holm_of_two
 from rankproof._statistics.intervals import Interval, bootstrap_interval, enough_differ, resampled_means, t_interval
 from rankproof._statistics.means import influence, weighted_mean
@@ -30,6 +30,7 @@ from rankproof._statistics.permutation import fewest_queries, randomisation_p
 from rankproof.measures._base import Measure
 
 Verdict = Literal["better", "worse", "equivalent", "same", "not significant"]
+_ROUNDING = 1e-12
 _SWAPPED: dict[str, Verdict] = {
     "better": "worse",
     "worse": "better",
@@ -135,25 +136,46 @@ def _pairs(joined: JoinedValues, baseline: str | None) -> list[Pair]:
     if baseline is not None:
         at = names.index(checked_system_name(names, baseline))
         return [(place, system, at) for place in places for system in range(len(names)) if system != at]
-    return [_better_first(joined, place, *pair) for place in places for pair in combinations(range(len(names)), 2)]
+    means = system_means(joined)
+    return [_better_first(joined, means, place, *pair) for place in places for pair in combinations(range(len(names)), 2)]
 
 
-def _better_first(joined: JoinedValues, place: int, system: int, other: int) -> Pair:
-    ahead = weighted_mean(joined.values[place, :, system] - joined.values[place, :, other], joined.weights)
+def system_means(joined: JoinedValues) -> list[list[float]]:
+    """The mean of each system under each measure."""
+    return [[weighted_mean(column, joined.weights) for column in values.T] for values in joined.values]
+
+
+def _better_first(joined: JoinedValues, means: list[list[float]], place: int, system: int, other: int) -> Pair:
+    ahead = means[place][system] - means[place][other]
+    # Rounding cannot change the sign of a larger difference; summing every pair exactly takes most of the time of many systems.
+    if abs(ahead) <= _ROUNDING * max(map(abs, means[place])):
+        ahead = weighted_mean(joined.values[place, :, system] - joined.values[place, :, other], joined.weights)
     swap = ahead > 0 if joined.measures[place].higher_is_better is False else ahead < 0
     return (place, other, system) if swap else (place, system, other)
+
+
+def _wanted(pairs: Sequence[Pair], place: int, systems: int) -> BoolArray:
+    """Which two systems are a pair of the measure at this place."""
+    wanted = np.zeros((systems, systems), np.bool_)
+    for measure, system, other in pairs:
+        if measure == place:
+            wanted[system, other] = wanted[other, system] = True
+    return wanted
 
 
 def observe_pairs(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[ObservedDifference]:
     """The pairs with their tests and intervals, before correction for multiple tests."""
     # Flipping the sign of a difference flips that of its share in the weighted mean.
     shares = 1.0 if joined.weights is None else (joined.weights / joined.weights.mean())[:, None]
-    flip_p = [randomisation_p(values * shares, options.samples, options.seed) for values in joined.values]
+    flip_p = [
+        randomisation_p(values * shares, options.samples, options.seed, wanted=_wanted(pairs, place, len(joined.systems)))
+        for place, values in enumerate(joined.values)
+    ]
     by_query = [differences(joined.values[place, :, system], joined.values[place, :, other]) for place, system, other in pairs]
     statistics = [paired_statistics(apart, joined.weights) for apart in by_query]
     intervals = _intervals(by_query, statistics, [joined.measures[place].range for place, *_ in pairs], joined.weights, options)
     tested = _tested_by_choice(joined, pairs, options)
-    means = [[weighted_mean(column, joined.weights) for column in values.T] for values in joined.values]
+    means = system_means(joined)
     return [
         _observe(joined, pair, means[pair[0]], float(flip_p[pair[0]][pair[1:]]), apart, interval, by_choice, options)
         for pair, apart, interval, by_choice in zip(pairs, statistics, intervals, tested, strict=True)

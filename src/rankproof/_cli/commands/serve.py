@@ -18,6 +18,7 @@ from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from rankproof._data.qrels import Qrels
+    from rankproof._server.api import Permission
     from rankproof._server.judgement_log import JudgementLog
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import DocumentTexts
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rankproof._server.pages import JudgingViews
 
 
-USAGE = "RESULTS… | QRELS RUN… [--port N] [--judge FILE] [--assessor NAME] [--dataset SOURCE] [options]"
+USAGE = "RESULTS… | QRELS RUN… [--port N] [--judge FILE] [--edit] [--dataset SOURCE] [options]"
 EXAMPLES = """\
 examples:
   rankproof serve rankproof-results/                        all results folders in a folder
@@ -90,6 +91,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--labels", metavar="FILE", help="file of the labels (default: RESULTS.people.jsonl, of documents RESULTS.people.qrels)"
     )
     parser.add_argument("--nuggets", metavar="FILE", help="file of nuggets to edit and confirm, of questions of the results")
+    parser.add_argument(
+        "--edit",
+        action="store_true",
+        help="allow pages to write results, notes and test cases, and to ask engines and models of the experiment",
+    )
     parser.set_defaults(output=None)
 
 
@@ -98,6 +104,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     import gc
 
     from rankproof._cli.exit_codes import handle_sigterm
+    from rankproof._server.api import Api
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import QueueOptions
     from rankproof._server.labelling import holds_claims
@@ -121,7 +128,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         views = JudgingViews(library, judging, texts, options)
         if args.label is not None:
             _check_draws(library, views if labels_documents else labelling, terminal)
-        site = Router(library, views, labelling, nuggets)
+        site = Router(library, views, labelling, nuggets, Api(library, _permissions(args), ()))
         try:
             with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
                 _print_address(service.auth.url, library, judging, terminal)
@@ -132,6 +139,16 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
                 _say_next(args, library, log, terminal)
             _say_label_commands(labelling, terminal)
     return 0
+
+
+def _permissions(args: argparse.Namespace) -> Iterator[Permission]:
+    """What the JSON routes may write; nothing without --edit, --judge or --label."""
+    if args.edit:
+        yield "edit"
+    if args.judge is not None:
+        yield "judge"
+    if args.label is not None:
+        yield "label"
 
 
 def _check_options(args: argparse.Namespace, has_claims: bool) -> None:

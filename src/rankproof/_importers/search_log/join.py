@@ -11,7 +11,8 @@ import numpy as np
 
 from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._data.text import pluralise
-from rankproof._importers.search_log.log import DAY, Codes, Events, LogOptions, Offsets, SearchLog, Sessions, split_place
+from rankproof._importers.search_log.log import Codes, Events, Offsets, SearchLog, Sessions, split_place
+from rankproof._importers.search_log.options import DAY, LogOptions
 from rankproof._importers.search_log.plain_rows import PLAIN_ROW
 from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, QUERY_ROW, SESSIONS, SHOWN, LogTables, as_array
 from rankproof.errors import InputError

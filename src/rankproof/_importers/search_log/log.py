@@ -10,39 +10,13 @@ import numpy.typing as npt
 
 from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._importers.base import PartCount
+from rankproof._importers.search_log.options import CLICKS
 
 Codes = npt.NDArray[np.int32]
 """Places in a table of names; -1 if there is none."""
 Offsets = npt.NDArray[np.int64]
 NO_TEAM, SHARED = -2, -1
 """The team of a document that was shown without interleaving, and of one that all systems share."""
-CLICKS = ("click", "click_through")
-BOTS = ("bot", "crawler", "spider")
-DAY = 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class LogOptions:
-    """What is read of a log, and what is dropped.
-
-    `columns` are the columns of a plain table by role. `user` and `variant` are paths in the queries of UBI, such as
-    `query_attributes.variant`; None is the usual place. `texts` and `numbers` are paths of further fields of a query, which
-    `Sessions.texts` and `Sessions.numbers` hold; `value` is the path of a number of an event. `bots` are ends of words in the id
-    of a user that is left out, as is one with more than `most_sessions` sessions in a day. Events later than `window` seconds
-    after their query are dropped, sessions before `since` (seconds since 1970) or of another `experiment` as well. `now` is the
-    present time, after which no event can be; None asks the clock.
-    """
-
-    columns: Mapping[str, str] = field(default_factory=dict)
-    user: str | None = None
-    variant: str | None = None
-    texts: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
-    value: str | None = None
-    bots: tuple[str, ...] = BOTS
-    most_sessions: int = 1000
-    window: float = DAY
-    now: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +36,8 @@ class Sessions:
     `user`, `query`, `variant` and `draft` are places in the tables of names of the log, `time` seconds since 1970 (NaN if the log
     has no times), `place` the line of the query, which `SearchLog.place_of` names. The documents shown are in `docs` from
     `offsets[i]` to `offsets[i + 1]`, best rank first: their names, `ranks` from 1, and `teams`, the system that each is from
-    (a place in `SearchLog.systems`, SHARED or NO_TEAM). `rankings` holds the rankings that the list was made of, for methods whose credit needs them:
-    from `ranking_offsets[i]`, one row per system of the draft, each as long as the others and filled up with -1.
+    (a place in `SearchLog.systems`, SHARED or NO_TEAM). `rankings` holds the rankings that the list was made of, for methods
+    whose credit needs them: from `ranking_offsets[i]`, one row per system of the draft, all equally long, filled up with -1.
     """
 
     user: Codes

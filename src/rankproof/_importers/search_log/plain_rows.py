@@ -12,7 +12,8 @@ import numpy as np
 from rankproof._data.arrays import BoolArray
 from rankproof._formats.columns import COLUMN_NAMES, normalised_name
 from rankproof._formats.rows import rank_of_value
-from rankproof._importers.search_log.log import NO_TEAM, SHARED, LogOptions, joined_place
+from rankproof._importers.search_log.log import NO_TEAM, SHARED, joined_place
+from rankproof._importers.search_log.options import LogOptions
 from rankproof._importers.search_log.tables import EVENTS, SHOWN, LogTables, as_array, number_of
 from rankproof._importers.search_log.times import seconds_since_1970
 from rankproof.errors import InputError, UsageError, for_message

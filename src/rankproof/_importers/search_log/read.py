@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import ImportSource
 from rankproof._importers.cells import list_in_text, object_in
-from rankproof._importers.search_log.drafts import RECORD, DraftRecord, checked_draft
 from rankproof._importers.search_log.join import joined_log
-from rankproof._importers.search_log.log import NO_TEAM, SHARED, LogOptions, SearchLog, joined_place
+from rankproof._importers.search_log.log import NO_TEAM, SHARED, SearchLog, joined_place
+from rankproof._importers.search_log.options import LogOptions
 from rankproof._importers.search_log.plain_rows import PlainRows, cells_of, columns_of, find_roles
 from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, SESSIONS, SHOWN, LogTables, number_of
 from rankproof._importers.search_log.times import seconds_since_1970
 from rankproof._importers.ubi_log import BULK, HIT_IDS, IMPRESSION, UbiRecord, response_table
+from rankproof._interleaving.interleave import RECORD, VERSION
+from rankproof._interleaving.methods import METHODS, NEED_RANKINGS, PAIRWISE
 from rankproof._io.file_errors import file_error
 from rankproof._io.strict_json import parse_strict_json
-from rankproof.errors import InputError
+from rankproof.errors import InputError, for_message, type_phrase
 
 _BLOCK_ROWS = 1 << 14
 _SAMPLED = 50
 _UBI_NAMES = {"action_name", *HIT_IDS, "_source", *BULK}
+_RECORD_FIX = "log Interleaved.to_dict() as it is"
 _FIX = "pass UBI queries and events, or a table with session, action, rank and doc"
 USER, VARIANT = "client_id", "query_attributes.variant"
 """The usual fields of the user and the variant."""
@@ -246,13 +249,19 @@ class UbiRows:
         return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
     def _at(self, row: _Row, path: list[str] | tuple[str, ...]) -> Any:
-        """The value at the path: in objects, in JSON in a cell, or in a column of the whole path or of its last part."""
+        """The value at the path: in objects, in JSON in a cell, or in a column of the whole path or of its last part.
+
+        A name alone may be one of `query_attributes`.
+        """
         value: Any = row
         for name in path:
             inside = value if isinstance(value, dict) else object_in(value)
             value = None if inside is None else inside.get(name)
         if value is None and len(path) > 1:
             value = row.get(".".join(path), row.get(path[-1]))
+        if value is None and len(path) == 1:
+            inside = object_in(row.get("query_attributes"))
+            value = None if inside is None else inside.get(path[0])
         return value
 
     @staticmethod
@@ -261,3 +270,63 @@ class UbiRows:
             plain = value.strip()
             return names[plain] if plain else -1
         return names[str(value)] if isinstance(value, int) and not isinstance(value, bool) else -1
+
+
+class DraftRecord(NamedTuple):
+    """A checked record: `teams` are places in `systems`, -1 for a shared document, and none of a method that gives no teams."""
+
+    experiment: str
+    method: str
+    systems: tuple[str, ...]
+    teams: tuple[int, ...]
+    rankings: tuple[tuple[str, ...], ...]
+
+
+def checked_draft(record: Mapping[str, Any], docs: Sequence[str], source: str, line: int) -> DraftRecord:
+    """The record of a list that was shown; anything that does not fit the list is an error with its line."""
+
+    def error(what: str, fix: str = _RECORD_FIX) -> InputError:
+        return InputError(what, fix=fix, source=source, line=line)
+
+    if record.get("version") != VERSION:
+        what = f"the interleaving has version {for_message(repr(record.get('version')))}, and version {VERSION} is known"
+        raise error(what, "update rankproof, or log Interleaved.to_dict() of this version")
+    systems = _names_in(record.get("systems"))
+    if systems is None or len(systems) < 2 or len(set(systems)) < len(systems):
+        raise error("the systems of the interleaving are not two or more different names")
+    method = record.get("method")
+    if method not in METHODS:
+        raise error(f"the method of the interleaving is {for_message(repr(method))}", f"known methods: {', '.join(METHODS)}")
+    if len(set(docs)) < len(docs):
+        twice = next(doc for at, doc in enumerate(docs) if doc in docs[:at])
+        raise error(
+            f"document {for_message(twice)} is shown twice in one list", "log the documents of the Interleaved as they are"
+        )
+    experiment = str(record.get("experiment") or "")
+    rankings = _logged_rankings(record, len(systems), error) if method in NEED_RANKINGS else ()
+    teams = record.get("teams")
+    if method == PAIRWISE and teams is None:
+        return DraftRecord(experiment, method, systems, (), rankings)
+    if not isinstance(teams, list) or not all(type(team) is int for team in teams):
+        raise error(f"the teams of the interleaving are {type_phrase(teams)}, not a list of whole numbers")
+    if len(teams) != len(docs):
+        what = f"the interleaving has {len(teams)} teams for {len(docs)} documents"
+        raise error(what, "log as many documents as teams: query_response_hit_ids are the docs of the Interleaved")
+    if wrong := [team for team in teams if not -1 <= team < len(systems)]:
+        raise error(f"team {wrong[0]} is not from -1 to {len(systems) - 1}")
+    return DraftRecord(experiment, method, systems, tuple(teams), rankings)
+
+
+def _names_in(value: Any) -> tuple[str, ...] | None:
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        return None
+    return tuple(value)
+
+
+def _logged_rankings(record: Mapping[str, Any], count: int, error: Any) -> tuple[tuple[str, ...], ...]:
+    """The rankings that the list was made of, one per system."""
+    listed = record.get("rankings")
+    rankings = [_names_in(ranking) if ranking != [] else () for ranking in listed] if isinstance(listed, list) else []
+    if len(rankings) != count or None in rankings:
+        raise error(f"the interleaving does not hold a ranking of each of its {count} systems")
+    return tuple(ranking or () for ranking in rankings)

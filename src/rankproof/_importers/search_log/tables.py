@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankproof._importers.base import ImportCounts
-from rankproof._importers.search_log.log import Draft, LogOptions
+from rankproof._importers.search_log.log import Draft
+from rankproof._importers.search_log.options import LogOptions
 from rankproof._importers.ubi_log import normalised_query
 
 SESSIONS, SHOWN, EVENTS = "sessions", "documents shown", "events"

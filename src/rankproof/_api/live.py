@@ -1,0 +1,151 @@
+"""`online` as a function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rankproof._analysis.online.options import USUAL_PRIMARY, OnlineOptions
+from rankproof._data.validation import public
+from rankproof._importers.search_log.options import BOTS, CLICKS, LogOptions
+from rankproof._registry import Option
+from rankproof._results.decision_settings import COSTS
+from rankproof._statistics.options import USUAL_USERS
+from rankproof.errors import UsageError, for_message, type_phrase
+
+if TYPE_CHECKING:
+    from rankproof._analysis.online.result import OnlineResult
+
+Names = str | Sequence[str]
+
+
+@public
+def online(
+    log: Annotated[Any, Option("the files of a log: UBI queries and events, or a table; or a data frame")],
+    *,
+    columns: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            "the column of a role in a plain table, such as session=visit", flag="--set", metavar="ROLE=COLUMN", repeated=True
+        ),
+    ] = None,
+    user: Annotated[str | None, Option("the field of the user", metavar="FIELD", unset="client_id, or the column user")] = None,
+    variant: Annotated[
+        str | None, Option("the field of the variant of an A/B test", metavar="FIELD", unset="query_attributes.variant")
+    ] = None,
+    experiment: Annotated[
+        str | None, Option("the interleaving experiment, if the log holds several", metavar="NAME", unset="the only one")
+    ] = None,
+    baseline: Annotated[
+        str | None, Option("the system or variant to compare with", metavar="NAME", unset="the first of the record")
+    ] = None,
+    primary: Annotated[
+        str | None,
+        Option("the metric that decides an A/B test, such as Conversion(purchase)", metavar="METRIC", unset=USUAL_PRIMARY),
+    ] = None,
+    metrics: Annotated[
+        Names,
+        Option("a further metric of an A/B test, such as CTR@3", flag="--metric", letter="-m", metavar="METRIC", repeated=True),
+    ] = (),
+    guardrails: Annotated[
+        Names, Option("what must not become worse, such as latency_ms<+20", flag="--guardrail", metavar="G", repeated=True)
+    ] = (),
+    margin: Annotated[
+        float | None,
+        Option("a difference that does not matter", above=0, metavar="D", unset="0.01, or 1% of a metric without a range"),
+    ] = None,
+    costs: Annotated[Mapping[str, float] | None, COSTS] = None,
+    since: Annotated[
+        str | float | None,
+        Option("when the experiment started; the earlier sessions of its users reduce the noise", metavar="TIME"),
+    ] = None,
+    by: Annotated[Names, Option("also compare for each value of a field, such as device", metavar="FIELD", repeated=True)] = (),
+    clicks: Annotated[
+        Names,
+        Option("an action that counts as a click", flag="--click", metavar="ACTION", repeated=True, unset=", ".join(CLICKS)),
+    ] = (),
+    value_field: Annotated[
+        str | None, Option("the number of an event that Revenue adds up", metavar="FIELD", unset="the column value", rare=True)
+    ] = None,
+    shares: Annotated[
+        Mapping[str, float] | None,
+        Option("the share of users that a variant should have", flag="--share", metavar="NAME=N", repeated=True, rare=True),
+    ] = None,
+    expect: Annotated[
+        int, Option("the number of users at which intervals are narrowest", least=100, metavar="USERS", rare=True)
+    ] = USUAL_USERS,
+    window: Annotated[float, Option("hours after a query in which its events count", above=0, metavar="HOURS", rare=True)] = 24.0,
+    bots: Annotated[
+        Names,
+        Option(
+            "a word in the ids of users that are bots",
+            flag="--bot",
+            metavar="WORD",
+            repeated=True,
+            unset=", ".join(BOTS),
+            rare=True,
+        ),
+    ] = (),
+    most_sessions: Annotated[int, Option("users with more sessions in a day are bots", least=1, metavar="N", rare=True)] = 1000,
+) -> OnlineResult:
+    """What users prefer, from a log of interleaved lists or of an A/B test, with an interval that is valid at every look.
+
+    `log` are files of User Behavior Insights, queries and events in any order, or tables (CSV, JSONL, Parquet) with one row per
+    document shown and per event. Sessions are searches, and users are independent of each other. Rows that cannot count are
+    dropped and counted by reason.
+    """
+    from rankproof._analysis.online.online import analyse_log
+    from rankproof._importers.registry import opened_source
+    from rankproof._importers.search_log.read import read_search_log
+
+    names = {"metrics": metrics, "guardrails": guardrails, "by": by, "clicks": clicks, "bots": bots}
+    listed = {name: _listed(name, value) for name, value in names.items()}
+    options = OnlineOptions(
+        experiment=experiment,
+        baseline=baseline,
+        primary=primary or USUAL_PRIMARY,
+        metrics=listed["metrics"],
+        guardrails=listed["guardrails"],
+        margin=margin,
+        clicks=listed["clicks"] or CLICKS,
+        since=None if since is None else _time(since),
+        by=listed["by"],
+        expect=expect,
+        costs=dict(costs or {}),
+        shares=dict(shares or {}),
+    )
+    read = LogOptions(
+        columns=_columns(columns),
+        user=user,
+        variant=variant,
+        texts=options.by,
+        value=value_field,
+        bots=listed["bots"] or BOTS,
+        most_sessions=most_sessions,
+        window=window * 3600,
+    )
+    return analyse_log(read_search_log(opened_source(log), read), options)
+
+
+def _listed(name: str, value: Any) -> tuple[str, ...]:
+    """One name or several."""
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or not all(isinstance(item, str) and item for item in names):
+        raise UsageError(f"{name} cannot be {type_phrase(value)}", fix="pass a text, or a list of texts")
+    return tuple(dict.fromkeys(names))
+
+
+def _columns(columns: Any) -> Mapping[str, str]:
+    if columns is not None and not isinstance(columns, Mapping):
+        raise UsageError(f"columns cannot be {type_phrase(columns)}", fix='pass {role: column}, such as {"session": "visit"}')
+    return dict(columns or {})
+
+
+def _time(since: str | float) -> float:
+    from rankproof._importers.search_log.times import seconds_since_1970
+
+    seconds = seconds_since_1970(since)
+    if math.isnan(seconds):
+        raise UsageError(f"since is {for_message(str(since))}", fix="write a date or time, such as 2026-11-03")
+    return seconds

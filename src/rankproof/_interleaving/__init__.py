@@ -1,0 +1,1 @@
+"""Interleaving: one list for users from the rankings of several systems, without numpy."""

@@ -1,0 +1,99 @@
+"""Intervals and tests that are valid at every look, while users arrive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.options import USUAL_USERS
+
+ALPHA = 0.05
+_MOST = 10_000_000
+_SRM_CONCENTRATION = 1000.0
+SRM_ALARM = 100.0
+"""An e-value of this size is an alarm: by chance it ever comes once in 100 experiments."""
+
+
+class RatioEstimate(NamedTuple):
+    """A mean per session, or another ratio of sums over users, and its standard error over `users`."""
+
+    value: float
+    error: float
+    users: int
+    sessions: float
+
+
+class SequenceInterval(NamedTuple):
+    """An interval that holds the true value at every look with a chance of 95%, and the width in standard errors."""
+
+    low: float
+    high: float
+    width: float
+
+
+def interval_width(users: float, expected: int = USUAL_USERS, alpha: float = ALPHA) -> float:
+    """The half width in standard errors of an asymptotic confidence sequence, narrowest at `expected` users.
+
+    The normal mixture of Robbins (1970) for estimates that are asymptotically normal (Waudby-Smith et al. 2021).
+    """
+    tuned = (-2 * math.log(alpha) + math.log(-2 * math.log(alpha)) + 1) / expected
+    seen = users * tuned
+    return math.sqrt(2 * (seen + 1) / seen * math.log(math.sqrt(seen + 1) / alpha))
+
+
+def ratio_estimate(sums: FloatArray, sizes: FloatArray) -> RatioEstimate:
+    """The ratio of the sums over users, with the standard error of the delta method.
+
+    `sums` and `sizes` hold one number per user: the sum of a metric, and the number of sessions.
+    """
+    total = float(sizes.sum())
+    value = float(sums.sum()) / total
+    residuals = sums - value * sizes
+    return RatioEstimate(value, math.sqrt(float(residuals @ residuals)) / total, len(sums), total)
+
+
+def sequence_interval(
+    value: float, error: float, users: float, *, expected: int = USUAL_USERS, alpha: float = ALPHA
+) -> SequenceInterval:
+    """The interval of an estimate at this look, valid at every look."""
+    width = interval_width(users, expected, alpha)
+    return SequenceInterval(value - width * error, value + width * error, width)
+
+
+def growth_needed(value: float, error: float, users: float, *, expected: int = USUAL_USERS, alpha: float = ALPHA) -> float | None:
+    """How many times as much traffic would exclude 0 if the estimate stays as it is; None above 10 million users."""
+
+    def decides(times: float) -> bool:
+        return interval_width(users * times, expected, alpha) * error / math.sqrt(times) < abs(value)
+
+    low, high = 1.0, max(_MOST / users, 1.0)
+    if not value or not decides(high):
+        return None
+    if decides(low):
+        return low
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if decides(middle) else (middle, high)
+    return high
+
+
+def share_evidence(counts: Sequence[int], shares: Sequence[float], concentration: float = _SRM_CONCENTRATION) -> float:
+    """The e-value against counts that have these shares, valid at every look: a Dirichlet mixture around the shares.
+
+    By chance it ever reaches 1 / a with a probability of at most a (Lindon and Malek 2022).
+    """
+    total, logarithm = float(sum(counts)), 0.0
+    logarithm = math.lgamma(concentration) - math.lgamma(concentration + total)
+    for count, share in zip(counts, shares, strict=True):
+        prior = concentration * share
+        logarithm += math.lgamma(prior + count) - math.lgamma(prior) - count * math.log(share)
+    return math.exp(min(logarithm, 700.0))
+
+
+def sums_by_user(users: np.ndarray[tuple[int], np.dtype[np.int64]], values: FloatArray, count: int) -> FloatArray:
+    """The sum of the values of each user."""
+    return np.bincount(users, weights=values, minlength=count).astype(np.float64, copy=False)
