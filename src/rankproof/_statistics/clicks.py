@@ -171,7 +171,7 @@ CLICK_MODELS: Mapping[str, ClickModel] = {
         ),
         ClickModel(
             "position",
-            "a rank is looked at with its own probability, the same for all queries; pairs shown at neighbouring ranks tell which",
+            "a rank is looked at with its own probability, the same for all queries; pairs shown at neighbouring ranks tell it",
             "position-based model: Richardson, Dominowska and Ragno 2007",
             _by_examined_rank,
         ),
