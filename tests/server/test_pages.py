@@ -12,12 +12,13 @@ import pytest
 
 from rankproof._analysis.changes.changes import compare_before_after
 from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.compare.overview import overview_of
 from rankproof._analysis.inputs import input_from_results, join_inputs
 from rankproof._report.changes_page import render_changes
 from rankproof._report.page import render_report
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
-from rankproof._server.library import LruCache, ResultsLibrary, summary_of
+from rankproof._server.library import LruCache, ResultsLibrary
 from rankproof._server.pages import compare_experiments
 from rankproof._server.responses import html_page
 from rankproof.errors import RankproofError, UsageError
@@ -110,14 +111,14 @@ def test_the_error_of_an_unreadable_folder_is_cached(tmp_path: Path, monkeypatch
     library = ResultsLibrary([str(folder)])
     (entry,) = library.entries()
     first = library.summary(entry)
-    monkeypatch.setattr("rankproof._server.library.summary_of", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr("rankproof._server.library.overview_of", lambda _: pytest.fail("read again"))
     assert isinstance(first, RankproofError)
     assert library.summary(entry) is first
 
 
 def test_the_summary_equals_that_of_the_loaded_results(home: Path) -> None:
     for name in ("old", "new", "other"):
-        results, found = load_results(home / name), summary_of(load_results(home / name))
+        results, found = load_results(home / name), overview_of(load_results(home / name))
         assert found.systems == tuple(system_run.name for system_run in results.system_runs)
         assert (found.name, found.queries) == (results.name, len(results.result.queries))
         assert found.decision == compare_inputs(input_from_results(results)).decision.sentences[0]
@@ -126,7 +127,7 @@ def test_the_summary_equals_that_of_the_loaded_results(home: Path) -> None:
 
 def test_a_folder_that_cannot_be_decided_is_listed_without_a_decision(tmp_path: Path) -> None:
     folder = saved(tmp_path / "results", small_results(measures=["NumRet"]))
-    assert summary_of(load_results(folder)).decision == ""
+    assert overview_of(load_results(folder)).decision == ""
     with serving([folder]) as visitor:
         assert "Not decided" not in visitor.enter().get("/").text
 

@@ -234,6 +234,5 @@ def save_results(
 
     if not isinstance(results, ExperimentResult):
         raise UsageError(f"results cannot be {type_phrase(results)}", fix="pass an ExperimentResult, as rankproof.run gives it")
-    comparison = compare_results(results)
-    summary = None if comparison is None else summary_document(results, comparison)
+    summary = summary_document(results, compare_results(results))
     return save(results, path, findings=findings, summary=summary, overwrite=overwrite)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 RESULTS = 9
 """Of result.json in a results folder."""
-SUMMARY = 3
+SUMMARY = 4
 """Of summary.json in a results folder."""
 STAGE_CACHE = 12
 """Of the cached outputs of stages: a part of their keys, and of the header of each file."""

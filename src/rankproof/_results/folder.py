@@ -247,10 +247,11 @@ def save_results(
     """Writes the results folder atomically, replaces an older results folder, and returns the path.
 
     A folder with results of another dataset is replaced only with `overwrite`. `findings` are sentences about the answers, for
-    answers.json, `summary` is the content of summary.json.
+    answers.json, `summary` is the content of summary.json, which is written with the sizes of the other files.
     """
     if not isinstance(results, ExperimentResult):
         raise UsageError(f"results cannot be {type_phrase(results)}", fix="pass an ExperimentResult, as rankproof.run gives it")
+    from rankproof._results.summary_file import summary_content
     from rankproof._results.system_files import write_answers_files, write_replies
 
     goal = path_text(path)
@@ -261,7 +262,7 @@ def save_results(
     with replace_folder(goal, _may_replace) as folder:
         os.mkdir(os.path.join(folder, RUNS_FOLDER))
         files = dict(_write_runs(results, folder))
-        for name, text in _text_files(results, findings, summary).items():
+        for name, text in _text_files(results, findings).items():
             write_blocks(os.path.join(folder, name), [text.encode(errors="backslashreplace")])
         if results.qrels:
             write_blocks(os.path.join(folder, QRELS_FILE), BEIR.qrels_blocks(results.qrels))
@@ -272,6 +273,8 @@ def save_results(
         digests = {name: results_file_sha256(folder, name) for name in read_again}
         result = document_text(results_document(results, per_query=True, files=files, sha256=digests))
         write_blocks(os.path.join(folder, RESULT_FILE), [result.encode(errors="backslashreplace")])
+        if summary is not None:
+            write_blocks(os.path.join(folder, DECISION_FILE), [summary_content(summary, folder, [RESULT_FILE, *digests])])
         with suppress(OSError), open_plain_file(os.path.join(goal, LOOKS_FILE), goal) as log:
             write_blocks(os.path.join(folder, LOOKS_FILE), [log.read()])
     return goal
@@ -281,13 +284,11 @@ def _json_text(document: Mapping[str, Any]) -> str:
     return escape_json(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
 
 
-def _text_files(results: ExperimentResult, findings: Sequence[str], summary: Mapping[str, Any] | None) -> dict[str, str]:
+def _text_files(results: ExperimentResult, findings: Sequence[str]) -> dict[str, str]:
     from rankproof._results.csv_files import answers_csv, chunks_csv, per_query_csv, summary_csv
     from rankproof._results.system_files import answers_summary, has_answers
 
     texts = {SUMMARY_FILE: summary_csv(results), PER_QUERY_FILE: per_query_csv(results), EXPERIMENT_FILE: results.experiment}
-    if summary is not None:
-        texts[DECISION_FILE] = _json_text(summary)
     if results.chunks:
         texts[CHUNKS_FILE] = chunks_csv(results, results.chunks)
     if has_answers(results):

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan
 from threading import Lock
 from typing import Generic, TypeVar
 
-from rankproof._analysis.compare.comparison import compare_inputs
-from rankproof._analysis.inputs import different_data, input_from_results
-from rankproof._data.qrels import highest_grade
-from rankproof._data.text import format_value
-from rankproof._evaluation.notes import value_notes
-from rankproof._evaluation.result import Result
+from rankproof._analysis.compare.overview import Overview, overview_of
+from rankproof._analysis.inputs import different_data
 from rankproof._io.files import RESULT_FILE
-from rankproof._render.table import MISSING
+from rankproof._io.strict_json import JsonObject
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results
 from rankproof._results.label_tasks import label_files
-from rankproof._results.result_json import QRELS_FILE, RUNS_FOLDER
+from rankproof._results.result_json import DECISION_FILE, QRELS_FILE, RUNS_FOLDER
+from rankproof._results.summary_file import read_summary
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message
 
 T = TypeVar("T")
@@ -58,66 +54,6 @@ class LruCache(Generic[T]):
             return made
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The row of a results folder in the list; `decision` says which system to ship, empty if no measure can decide.
-
-    `highest` is the highest grade, None without judgements; `fingerprint` identifies the dataset, `judged` the judgements;
-    `notes` say how far the values can be trusted.
-    """
-
-    name: str
-    dataset: str
-    made: str
-    systems: tuple[str, ...]
-    queries: int
-    decision: str
-    highest: int | None
-    fingerprint: str
-    judged: str
-    notes: tuple[str, ...]
-
-    @property
-    def data(self) -> tuple[str, str]:
-        """The data that two experiments must share to be compared."""
-        return self.judged, self.fingerprint
-
-
-def summary_of(results: ExperimentResult) -> Summary:
-    """The summary of results."""
-    return Summary(
-        name=results.name,
-        dataset=str(results.provenance.get("dataset") or ""),
-        made=str(results.provenance.get("created") or ""),
-        systems=tuple(system_run.name for system_run in results.system_runs),
-        queries=len(results.result.queries if results.is_judged else results.queries),
-        decision=_decision(results),
-        highest=highest_grade(results.qrels),
-        fingerprint=results.fingerprint,
-        judged=results.qrels.fingerprint(),
-        notes=tuple(value_notes(results.result.systems)),
-    )
-
-
-NO_JUDGEMENTS = "There are no judgements: grade the rankings."
-
-
-def _decision(results: ExperimentResult) -> str:
-    """The first sentence of the decision; for answers without judged rankings, the means of their first measure."""
-    if not results.is_judged:
-        return NO_JUDGEMENTS if results.answers is None else _answer_means(results.answers)
-    try:
-        return compare_inputs(input_from_results(results)).decision.sentences[0]
-    except UsageError:
-        return ""
-
-
-def _answer_means(answers: Result) -> str:
-    measure = next(iter(answers.systems[0].measures))
-    means = ((name, values[measure]) for name, values in answers.means.items())
-    return f"{measure}: {', '.join(f'{name} {MISSING if isnan(mean) else format_value(mean)}' for name, mean in means)}."
-
-
 FileStamp = tuple[int, int, int]
 """Modification time, size and inode: changes when a file is replaced."""
 _MAX_LOADED = 3
@@ -151,7 +87,7 @@ class ResultsLibrary:
         self._ids: dict[str, str] = {}
         self._lock = Lock()
         self._results_cache: LruCache[ExperimentResult] = LruCache(_MAX_LOADED)
-        self._summaries: LruCache[Summary | RankproofError] = LruCache(_MAX_SUMMARIES)
+        self._summaries: LruCache[Overview | RankproofError] = LruCache(_MAX_SUMMARIES)
 
     def entries(self) -> list[LibraryEntry]:
         """The current folders; an id is never reused for another folder."""
@@ -171,26 +107,39 @@ class ResultsLibrary:
         results = self._results_cache.get_or_create((entry.id, results_stamp(entry)), lambda: _load(entry))
         return replace(results, labels=label_files(entry.path))
 
-    def summary(self, entry: LibraryEntry) -> Summary | RankproofError:
+    def summary(self, entry: LibraryEntry) -> Overview | RankproofError:
         """The summary of the folder, or the error that prevents reading it."""
         own = (os.path.join(entry.path, name) for name in (QRELS_FILE, RUNS_FOLDER))
         key = (entry.id, results_stamp(entry), labels_stamp(entry), *map(_file_stamp, own))
         return self._summaries.get_or_create(key, lambda: self._summarize(entry))
 
-    def summaries(self) -> list[Summary]:
+    def summaries(self) -> list[Overview]:
         """The summaries of all readable folders."""
-        return [summary for entry in self.entries() if isinstance(summary := self.summary(entry), Summary)]
+        return [summary for entry in self.entries() if isinstance(summary := self.summary(entry), Overview)]
 
-    def _summarize(self, entry: LibraryEntry) -> Summary | RankproofError:
+    def _summarize(self, entry: LibraryEntry) -> Overview | RankproofError:
         """The summary, or the error; both are cached until the files change."""
         try:
-            return summary_of(load_results(entry.path) if entry.is_folder else self._given[entry.path])
+            if not entry.is_folder:
+                return overview_of(self._given[entry.path])
+            return _stored_overview(entry) or overview_of(load_results(entry.path))
         except RankproofError as error:
             return error
         except Exception as error:  # A broken folder must not hide the others.
             return ExternalError(
                 escape_invisible(f"{entry.path}: cannot be read ({type(error).__name__}: {error}); run the experiment again")
             )
+
+
+def _stored_overview(entry: LibraryEntry) -> Overview | None:
+    """The overview in summary.json; None if it is not of these files, or labels beside the folder may change the decision."""
+    if any(labels_stamp(entry)):
+        return None
+    document = read_summary(entry.path)
+    try:
+        return None if document is None else JsonObject(document, DECISION_FILE).member("overview", Overview)
+    except RankproofError:
+        return None
 
 
 def results_stamp(entry: LibraryEntry) -> FileStamp | None:
@@ -245,7 +194,7 @@ class LibraryRow:
     id: str
     label: str
     path: str
-    summary: Summary | None
+    summary: Overview | None
     why: str = ""
     comparable: int = 0
     is_folder: bool = True
@@ -254,7 +203,7 @@ class LibraryRow:
 def library_rows(library: ResultsLibrary) -> list[LibraryRow]:
     """All folders, newest first; unreadable ones come last."""
     summaries = [(entry, library.summary(entry)) for entry in library.entries()]
-    data = [summary.data for _, summary in summaries if isinstance(summary, Summary)]
+    data = Counter(summary.data for _, summary in summaries if isinstance(summary, Overview))
     rows = [_library_row(entry, summary, data) for entry, summary in summaries]
     readable = sorted((row for row in rows if row.summary), key=lambda row: row.summary.made if row.summary else "", reverse=True)
     return readable + [row for row in rows if row.summary is None]
@@ -263,20 +212,20 @@ def library_rows(library: ResultsLibrary) -> list[LibraryRow]:
 def comparable_rows(library: ResultsLibrary, entry: LibraryEntry) -> list[LibraryRow]:
     """All other folders, those on the same data first; `why` is how the data of the others differ."""
     own = library.summary(entry)
-    assert isinstance(own, Summary), "an unreadable folder has no comparison page"
+    assert isinstance(own, Overview), "an unreadable folder has no comparison page"
     rows = list(_find_comparable(library, entry, own))
     return [row for row in rows if not row.why] + [row for row in rows if row.why]
 
 
-def _find_comparable(library: ResultsLibrary, entry: LibraryEntry, own: Summary) -> Iterator[LibraryRow]:
+def _find_comparable(library: ResultsLibrary, entry: LibraryEntry, own: Overview) -> Iterator[LibraryRow]:
     for other in library.entries():
         summary = library.summary(other)
-        if other.id != entry.id and isinstance(summary, Summary):
+        if other.id != entry.id and isinstance(summary, Overview):
             yield LibraryRow(other.id, other.label, other.path, summary, different_data(own.data, summary.data) or "")
 
 
-def _library_row(entry: LibraryEntry, summary: Summary | RankproofError, data: list[tuple[str, str]]) -> LibraryRow:
+def _library_row(entry: LibraryEntry, summary: Overview | RankproofError, data: Counter[tuple[str, str]]) -> LibraryRow:
     if isinstance(summary, RankproofError):
         return LibraryRow(entry.id, entry.label, entry.path, None, str(summary))
-    same = sum(different_data(summary.data, other) is None for other in data) - 1
+    same = sum(count for other, count in data.items() if different_data(summary.data, other) is None) - 1
     return LibraryRow(entry.id, entry.label, entry.path, summary, comparable=same, is_folder=entry.is_folder)

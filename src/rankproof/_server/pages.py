@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from rankproof._analysis.changes.changes import compare_before_after
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.compare.overview import Overview
 from rankproof._analysis.inputs import AnalysisInput, input_from_results, join_inputs
 from rankproof._report.changes_page import render_changes
 from rankproof._report.context import ReportContext
@@ -29,7 +30,6 @@ from rankproof._server.library import (
     LibraryEntry,
     LruCache,
     ResultsLibrary,
-    Summary,
     comparable_rows,
     labels_stamp,
     library_rows,
@@ -334,7 +334,7 @@ class Router:
             raise HttpError(404, "there is no file of nuggets")
         return self._nuggets_page.save(entry, body)
 
-    def _readable_summary(self, entry: LibraryEntry) -> Summary:
+    def _readable_summary(self, entry: LibraryEntry) -> Overview:
         summary = self._library.summary(entry)
         if isinstance(summary, RankproofError):
             raise summary

@@ -7,14 +7,15 @@ from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.joined_values import parsed_measure, primary_measure
+from rankproof._analysis.compare.overview import overview_of
 from rankproof._analysis.inputs import input_from_results, reevaluated, usual_measures
 from rankproof._analysis.options import CompareOptions
 from rankproof._data import format_versions
 from rankproof._evaluation.notes import value_notes
+from rankproof._io.strict_json import plain_record
 from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.summary_file import SUMMARY_FORMAT
 from rankproof.measures._parse import parse_measures
-
-SUMMARY_FORMAT = "rankproof-summary"
 
 
 def compare_results(results: ExperimentResult, options: CompareOptions | None = None) -> Comparison | None:
@@ -68,31 +69,41 @@ def with_decision_settings(results: ExperimentResult, **settings: Any) -> Experi
     return replace(results, result=inputs.result, decision_settings=results.decision_settings.updated(**settings))
 
 
-def summary_document(results: ExperimentResult, comparison: Comparison) -> dict[str, Any]:
-    """The content of summary.json."""
-    decision, answers = comparison.decision, compare_answers(results)
+def summary_document(results: ExperimentResult, comparison: Comparison | None) -> dict[str, Any]:
+    """The content of summary.json; without a comparison it has no decision between rankings."""
+    answers = compare_answers(results)
     return {
         "format": SUMMARY_FORMAT,
         "schema": format_versions.SUMMARY,
         "name": results.name,
         "fingerprint": results.fingerprint,
         "judged_only": results.judged_only,
-        "n": comparison.n,
-        "primary": comparison.primary,
-        "baseline": comparison.baseline,
-        "decision": decision.to_dict(),
+        **_compared(comparison),
         "answers_decision": None if answers is None else answers.decision.to_dict(),
         "systems": [_system(results, comparison, run.name) for run in results.system_runs],
-        "left_out": list(comparison.left_out),
-        "notes": [*value_notes(results.result.systems), *comparison.notes],
-        "method": comparison.method,
+        "left_out": [] if comparison is None else list(comparison.left_out),
+        "notes": [*value_notes(results.result.systems), *(comparison.notes if comparison else ())],
+        "method": "" if comparison is None else comparison.method,
         "versions": {"python": results.provenance.get("python"), **results.provenance.get("libraries", {})},
+        "overview": plain_record(overview_of(results, comparison)),
     }
 
 
-def _system(results: ExperimentResult, comparison: Comparison, name: str) -> dict[str, Any]:
+def _compared(comparison: Comparison | None) -> dict[str, Any]:
+    """The decision, by which measure, and against which system."""
+    if comparison is None:
+        return {"n": 0, "primary": None, "baseline": None, "decision": None}
+    return {
+        "n": comparison.n,
+        "primary": comparison.primary,
+        "baseline": comparison.baseline,
+        "decision": comparison.decision.to_dict(),
+    }
+
+
+def _system(results: ExperimentResult, comparison: Comparison | None, name: str) -> dict[str, Any]:
     """The means of every measure; difference, interval and p against the baseline; times and money."""
-    run, pair = results.system_run(name), comparison.against_baseline().get(name)
+    run, pair = results.system_run(name), None if comparison is None else comparison.against_baseline().get(name)
     tested = {"difference": None, "ci": None, "p": None, "p_adjusted": None, "verdict": None}
     if pair is not None:
         tested = {key: getattr(pair, key) for key in tested}

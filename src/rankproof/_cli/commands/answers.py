@@ -210,6 +210,7 @@ def _asked(source: AnswerSource, names: Sequence[str] | None, how: AnswerJudges,
 
 def _save(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namespace, looks: Looks | None) -> None:
     from rankproof._analysis.answers.quality import answer_findings
+    from rankproof._analysis.compare.summary import compare_results, summary_document
     from rankproof._cli.options import known_profiles
     from rankproof._results.folder import save_results
 
@@ -217,7 +218,8 @@ def _save(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namesp
     settings = {**decision_options(args), "primary": _stored_primary(results, answer_input, args), "looks": looks}
     results = replace(results, decision_settings=results.decision_settings.updated(**settings))
     findings = list(answer_findings(answer_input, known_profiles()["rag"]))
-    save_results(results, args.output, findings=findings, overwrite=True)
+    summary = summary_document(results, compare_results(results))
+    save_results(results, args.output, findings=findings, summary=summary, overwrite=True)
 
 
 def _stored_primary(results: ExperimentResult, answer_input: AnswerInput, args: argparse.Namespace) -> str | None:

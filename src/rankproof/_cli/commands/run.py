@@ -98,7 +98,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
             with RunProgress(terminal) as progress, redirect_stdout(sys.stderr):
                 results = _run_experiment(experiment, args, progress)
             results, comparison, look = _compared(results, args, folder)
-            summary = None if comparison is None else summary_document(results, comparison)
+            summary = summary_document(results, comparison)
             save_results(results, folder, findings=_findings(results), summary=summary, overwrite=True)
             if not args.no_report:
                 write_report_page(results, os.path.join(folder, REPORT_FILE), comparison)

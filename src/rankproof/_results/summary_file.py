@@ -1,0 +1,71 @@
+"""summary.json of a results folder: written with the sizes of the other files, and read for lists, without loading the rest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rankproof._data import format_versions
+from rankproof._io import strict_json
+from rankproof._io.escape import escape_json
+from rankproof._io.files import open_plain_file
+from rankproof._results.result_json import DECISION_FILE
+from rankproof.errors import RankproofError
+
+SUMMARY_FORMAT = "rankproof-summary"
+_END = b"\n}\n"
+_DIGEST = re.compile(rb',\n "digest": "([0-9a-f]{64})"\n}\n\Z')
+_MAX_BYTES = 1 << 22
+"""A larger summary is not read: the list loads the results instead."""
+
+
+def summary_content(document: Mapping[str, Any], folder: str, files: Iterable[str]) -> bytes:
+    """The content of the file: the document, the sizes of files of the folder, and a digest of both."""
+    sizes = {name: os.stat(os.path.join(folder, *name.split("/"))).st_size for name in files}
+    plain = {**document, "files": sizes}
+    text = escape_json(json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+    content = text.encode(errors="backslashreplace")
+    digest = hashlib.sha256(content).hexdigest()
+    return content.removesuffix(_END) + f',\n "digest": "{digest}"'.encode() + _END
+
+
+def read_summary(folder: str) -> dict[str, Any] | None:
+    """The document, None if it is missing, of another version or edited, or if a file that it lists has another size."""
+    try:
+        with open_plain_file(os.path.join(folder, DECISION_FILE), folder) as file:
+            content = file.read(_MAX_BYTES + 1)
+        document = _checked(content)
+    except (OSError, RankproofError, UnicodeDecodeError):
+        return None
+    return document if document is not None and _has_files(folder, document.get("files")) else None
+
+
+def _checked(content: bytes) -> dict[str, Any] | None:
+    end = _DIGEST.search(content[-100:])
+    if end is None or len(content) > _MAX_BYTES:
+        return None
+    body = content[: end.start() - min(len(content), 100)] + _END
+    if hashlib.sha256(body).hexdigest().encode() != end[1]:
+        return None
+    document = strict_json.parse_strict_json(content.decode(), source=DECISION_FILE)
+    known = isinstance(document, dict) and (document.get("format"), document.get("schema")) == (
+        SUMMARY_FORMAT,
+        format_versions.SUMMARY,
+    )
+    return document if known else None
+
+
+def _has_files(folder: str, sizes: Any) -> bool:
+    """Whether the folder holds these files in these sizes."""
+    return isinstance(sizes, dict) and all(_size(folder, name) == size for name, size in sizes.items())
+
+
+def _size(folder: str, name: str) -> int:
+    try:
+        return os.stat(os.path.join(folder, *name.split("/"))).st_size
+    except (OSError, ValueError):
+        return -1
