@@ -258,7 +258,7 @@ def test_rows_that_repeat_a_query_and_a_document_count_their_ids_again(tmp_path:
 def test_true_is_no_id_after_a_row_with_1_either(tmp_path: Path) -> None:
     rows = [{"query_id": key, "query": "cats", "doc_id": "d", "title": "T", "grade": 1} for key in (1, 1, True)]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(rp.InputError, match="t.jsonl:3: query id True is bool"):
+    with pytest.raises(InputError, match=r"t\.jsonl:3: query id True is bool"):
         rp.import_dataset(tmp_path / "t.jsonl")
 
 
