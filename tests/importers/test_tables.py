@@ -251,8 +251,8 @@ def test_rows_that_repeat_a_query_and_a_document_count_their_ids_again(tmp_path:
     once, twice = (imported(text + text.partition("\n")[2] * again, tmp_path).report.notes for again in (0, 1))
     assert "white space around 3 ids is removed" in once
     assert "white space around 6 ids is removed" in twice
-    assert [note for note in twice if "no query id" in note][0].startswith("2 rows have no query id, others have one")
-    assert [note for note in twice if "no document id" in note][0].startswith("2 rows have no document id, others have one")
+    assert next(note for note in twice if "no query id" in note).startswith("2 rows have no query id, others have one")
+    assert next(note for note in twice if "no document id" in note).startswith("2 rows have no document id, others have one")
 
 
 def test_true_is_no_id_after_a_row_with_1_either(tmp_path: Path) -> None:
