@@ -12,6 +12,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -38,6 +39,7 @@ from rankproof._experiment.runner import StageRunner
 from rankproof._formats.documents import read_corpus_files
 from rankproof._importers.base import ImportOptions, ImportSource
 from rankproof._importers.registry import import_source
+from rankproof._importers.search_log.log import SearchLog
 from rankproof._importers.search_log.options import LogOptions
 from rankproof._importers.search_log.read import read_search_log
 from rankproof._io.array_files import open_arrays, write_arrays
@@ -222,6 +224,34 @@ def imported_parquet(size: int, folder: Path) -> list[Any]:
     return [found[0].fingerprint(), found[1].fingerprint()]
 
 
+def log_row(at: int) -> dict[str, str]:
+    """One of four rows of a session: three documents, of which the third has no session, and a click on the second."""
+    session, place = divmod(at, 4)
+    action, rank = ("click", 2) if place == 3 else ("shown", place + 1)
+    time = f"2026-01-01T00:00:{at % 60:02}Z"
+    name = "" if place == 2 and session % 2 else f"s{session}"
+    return {"session": name, "action": action, "rank": str(rank), "doc": f"d{session + rank}", "time": time}
+
+
+def logged(size: int, folder: Path) -> list[Any]:
+    """A log of live search as CSV, as lines of JSON and as a Parquet table."""
+    rows = [log_row(at) for at in range(size)]
+    (folder / "log.csv").write_text("\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)]) + "\n")
+    (folder / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pq.write_table(pa.Table.from_pylist(rows), folder / "log.parquet")
+    files = (str(folder / f"log.{suffix}") for suffix in ("csv", "jsonl", "parquet"))
+    logs = [read_search_log(ImportSource((file,)), LogOptions(now=2e9)) for file in files]
+    for log in logs:
+        assert (len(log.sessions), len(log.events)) == ((size + 3) // 4, size // 4)
+        assert log.sessions.lengths.sum() + log.counts[0].read - log.counts[0].kept == size - size // 4
+    return [log_content(log) for log in logs]
+
+
+def log_content(log: SearchLog) -> list[Any]:
+    columns = [getattr(part, one.name) for part in (log.sessions, log.events) for one in fields(part)]
+    return [[str(list(column)) for column in columns], log.docs, log.actions, log.counts, log.notes]
+
+
 def random_values(rows: int, columns: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.random.default_rng(rows).random((rows, columns))
 
@@ -291,17 +321,6 @@ def sent(size: int, folder: Path) -> list[Any]:
     return [*found.items()]
 
 
-def logged_sessions(size: int, folder: Path) -> list[Any]:
-    """The sessions, documents shown and clicks of a plain log with so many rows."""
-    rows = [f"q{at // 5},u{at // 10},{'shown' if at % 5 < 4 else 'click'},d{at % 5 % 4}" for at in range(size)]
-    (folder / "log.csv").write_text("session,user,action,doc\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    log = read_search_log(ImportSource((str(folder / "log.csv"),)), LogOptions())
-    return [
-        *(column.tolist() for column in (log.sessions.user, log.sessions.offsets, log.sessions.docs, log.events.slot)),
-        log.counts,
-    ]
-
-
 LAWS: dict[str, tuple[int, Compute]] = {
     "_io.streams:read_blocks.size": (16, lines_of),
     "_io.streams:_INPUT_BYTES": (16, unpacked),
@@ -341,8 +360,8 @@ LAWS: dict[str, tuple[int, Compute]] = {
     "stages._vectors:LARGEST_BLOCK": (4, partial(documents_searched, Dense(HashedWords(dimensions=32)))),
     "stages._partitions:_MERGED_HITS": (4, partitions_searched),
     "_experiment.query_loop:_QUERIES_PER_BLOCK": (4, queries_searched),
+    "_importers.search_log.read:_BLOCK_ROWS": (4, logged),
     "_render.mlflow:_BATCH_SIZE": (4, sent),
-    "_importers.search_log.read:_BLOCK_ROWS": (4, logged_sessions),
 }
 """Each limit as module:constant or module:function.argument, the value that it gets, and what must not depend on it."""
 

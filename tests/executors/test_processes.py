@@ -128,6 +128,8 @@ def test_an_interrupt_ends_the_workers_without_a_trace_of_theirs(tmp_path: Path)
 def test_workers_end_with_a_killed_driver(tmp_path: Path) -> None:
     driver = started_driver(tmp_path)
     workers = [int(path.stem) for path in tmp_path.glob("*.started")]
+    assert [*map(is_running, workers)] == [True, True]
     driver.kill()
     driver.communicate(timeout=30)
     wait_until(lambda: not any(map(is_running, workers)))
+    assert driver.returncode == -signal.SIGKILL

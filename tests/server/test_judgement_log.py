@@ -1,7 +1,7 @@
 """The judgements of a person on disk: whole, the last grade of each pair, and nobody else's file."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -224,8 +224,53 @@ def test_a_removed_log_is_an_error(path: Path) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 2, DATA)
         Path(log_path(str(path))).unlink()
-        with pytest.raises(ExternalError, match="was moved or removed"):
+        with pytest.raises(ExternalError, match="was moved, removed or replaced"):
             ledger.judge(("q1", "d2"), 2, DATA)
+
+
+def cut_last_line(log: Path) -> None:
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def change_a_grade(log: Path) -> None:
+    log.write_bytes(log.read_bytes().replace(b'"grade": 2', b'"grade": 0'))
+
+
+def replace_by_a_copy(log: Path) -> None:
+    copy = log.with_suffix(".copy")
+    copy.write_bytes(log.read_bytes())
+    copy.replace(log)
+
+
+def extend(log: Path) -> None:
+    with log.open("ab") as file:
+        file.write(b"{}\n")
+
+
+@pytest.mark.parametrize("damage", [cut_last_line, change_a_grade, replace_by_a_copy, extend, Path.unlink])
+def test_a_log_that_was_changed_meanwhile_confirms_nothing_more(path: Path, damage: Callable[[Path], None]) -> None:
+    with opened(path) as ledger:
+        ledger.judge(("q1", "d1"), 2, DATA)
+        damage(Path(log_path(str(path))))
+        for grade in (0, 1):
+            with pytest.raises(ExternalError, match="nothing is saved: restore it, or restart with another file"):
+                ledger.judge(("q1", "d2"), grade, DATA)
+        with pytest.raises(ExternalError, match="nothing is saved"):
+            ledger.log.check_unchanged()
+        assert ledger.grade(("q1", "d2")) is None
+
+
+def test_a_log_that_is_restored_continues(path: Path) -> None:
+    with opened(path) as ledger:
+        ledger.judge(("q1", "d1"), 2, DATA)
+        log = Path(log_path(str(path)))
+        whole = log.read_bytes()
+        log.write_bytes(b"")
+        with pytest.raises(ExternalError, match="was cut or extended"):
+            ledger.judge(("q1", "d2"), 1, DATA)
+        log.write_bytes(whole)
+        ledger.judge(("q1", "d2"), 1, DATA)
+    assert judged_in(path) == "q1 human:ann d1 2\nq1 human:ann d2 1\n"
 
 
 @pytest.mark.parametrize(

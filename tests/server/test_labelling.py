@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rankproof._io.files import log_path
 from rankproof._server.labelling import LabelOptions
 from rankproof._server.server import MAX_BODY_BYTES
 from support.claims_to_label import CONTEXTS, SYSTEMS, claim_results
@@ -213,3 +214,12 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
             assert visitor.post(LABEL, {"claim": id, "label": "supported"}).status == 200
     labels = labels_in(tmp_path / "results.people.jsonl")
     assert {line["system"] for line in labels} == set(SYSTEMS)
+
+
+def test_a_page_says_that_the_log_of_labels_was_cut_and_confirms_no_label_after_it(guest: Visitor, people: Path) -> None:
+    first, second, *_ = data_of(guest, LABEL)["claims"]
+    assert guest.post(LABEL, {"claim": first, "label": "supported", "evidence": []}).status == 200
+    log = Path(log_path(str(people)))
+    log.write_bytes(log.read_bytes()[:-20])
+    for reply in (guest.post(LABEL, {"claim": second, "label": "supported", "evidence": []}), guest.get(LABEL)):
+        assert (reply.status >= 400, "nothing is saved" in reply.text) == (True, True)

@@ -386,3 +386,17 @@ def test_judging_that_is_off_has_no_pages_of_people(tmp_path: Path) -> None:
             assert visitor.get(f"/r/1/{page}").status == 404
         for path in ("judge", "undo", "assessor", "adjudicate", "unadjudicate"):
             assert visitor.post(f"/r/1/{path}", BODY).status == 404
+
+
+def test_a_page_says_that_its_log_was_cut_and_confirms_no_grade_after_it(tmp_path: Path) -> None:
+    judge = tmp_path / "my.qrels"
+    with serving([saved(tmp_path / "results", many_pairs(1))], judge=judge) as visitor:
+        first, second, *_ = data_of(visitor.enter())["pairs"]
+        assert visitor.post("/r/1/judge", {"query": first[0], "doc": first[1], "grade": 2}).status == 200
+        Path(log_path(str(judge))).write_bytes(b"")
+        for reply in (
+            visitor.post("/r/1/judge", {"query": second[0], "doc": second[1], "grade": 2}),
+            visitor.get("/r/1/judge"),
+            visitor.get("/r/1/agreement"),
+        ):
+            assert (reply.status >= 400, "nothing is saved" in reply.text) == (True, True)

@@ -79,8 +79,9 @@ def test_benjamini_hochberg_needs_a_larger_p_where_others_are_significant() -> N
 @pytest.mark.parametrize(
     "setting", [{"alpha": 1e-9}, {"alpha": 0.499}, {"samples": 100}, {"samples": 10_000_000}, {"seed": 2**63 - 1}]
 )
-def test_settings_at_their_limits_are_accepted(setting: dict[str, Any]) -> None:
-    SamplingOptions(**setting)
+def test_settings_at_their_limits_are_kept_as_they_are(setting: dict[str, Any]) -> None:
+    options = SamplingOptions(**setting)
+    assert {name: getattr(options, name) for name in setting} == setting
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ class AgreementPage:
 
     def page(self, id: str, results: ExperimentResult, assessor: str, *, everything: bool) -> PageResponse:
         """The agreement, and the pairs on which people differ; those that this person has not judged only with `everything`."""
+        self._log.check_unchanged()
         self._log.check_collection(results.fingerprint)
         merged = self._log.merged()
         disputed = _disputed(merged)

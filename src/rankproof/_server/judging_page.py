@@ -61,6 +61,7 @@ class JudgingPage:
 
     def page(self, id: str, name: str, queue: JudgingQueue, assessor: str) -> PageResponse:
         """The page with the queue of a person."""
+        self.log.check_unchanged()
         self.log.check_collection(queue.fingerprint)
         indices = {pair: at for at, pair in enumerate(queue.items)}
         last = self.log.last(assessor)

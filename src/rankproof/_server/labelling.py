@@ -126,6 +126,7 @@ class LabellingPages:
     def _checked(self, entry: LibraryEntry) -> tuple[ClaimQueue, LabelLog]:
         """The claims and the log of the page; an error if the labels in the file are of others, or not of a random draw."""
         queue, log = self._queue(entry), self._log(entry)
+        log.check_unchanged()
         log.check_claims(queue)
         log.use_draw(queue.draw)
         return queue, log

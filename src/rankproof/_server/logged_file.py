@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -247,7 +248,12 @@ class LockedFile:
 
 
 class LogFile(LockedFile):
-    """A log file."""
+    """A log file that only this server changes: it notices if the file is cut, replaced or edited meanwhile."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._size, self._digest = 0, hashlib.sha256()
+        self._expect(self.content)
 
     @property
     def content(self) -> bytes:
@@ -257,7 +263,8 @@ class LogFile(LockedFile):
 
     def append(self, lines: bytes) -> int:
         """Appends and syncs the lines atomically; returns the previous size, for `truncate`."""
-        size = self._checked_size()
+        self.check_unchanged()
+        size = self._size
         try:
             written = os.write(self._handle, lines)
             if written < len(lines):
@@ -268,12 +275,17 @@ class LogFile(LockedFile):
             raise ExternalError(
                 escape_invisible(f"{self.path}: cannot be written ({error.strerror or error}); check the disk")
             ) from None
+        self._size += len(lines)
+        self._digest.update(lines)
+        self._check_place()
         return size
 
     def truncate(self, size: int) -> None:
         """Truncates the file to the size."""
         os.ftruncate(self._handle, size)
         os.fsync(self._handle)
+        if size < self._size:
+            self._expect(self.content)
 
     def drop_partial_line(self) -> int:
         """Removes an incomplete last line; returns its length."""
@@ -283,10 +295,28 @@ class LogFile(LockedFile):
             self.truncate(complete)
         return len(content) - complete
 
-    def _checked_size(self) -> int:
+    def check_unchanged(self) -> None:
+        """Raises an error if the file is not the one that this server wrote: what is confirmed could be lost."""
+        self._check_place()
+        try:
+            is_same = hashlib.sha256(self.content).digest() == self._digest.digest()
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise self._error("was changed by another program")
+
+    def _check_place(self) -> None:
+        """Raises an error if another file is at this path, or this one is longer or shorter than it was written."""
         if not self._exists():
-            raise ExternalError(escape_invisible(f"{self.path} was moved or removed; restore it, or restart with another file"))
-        return os.fstat(self._handle).st_size
+            raise self._error("was moved, removed or replaced")
+        if os.fstat(self._handle).st_size != self._size:
+            raise self._error("was cut or extended by another program")
+
+    def _error(self, what: str) -> ExternalError:
+        return ExternalError(escape_invisible(f"{self.path} {what}; nothing is saved: restore it, or restart with another file"))
+
+    def _expect(self, content: bytes) -> None:
+        self._size, self._digest = len(content), hashlib.sha256(content)
 
 
 def _open_regular(path: str) -> int:
@@ -325,6 +355,16 @@ class LoggedFile(Generic[R]):
             what = f"{for_message(self.path)} has {self._format.record}s of {self._format.others} (fingerprint {shown})"
             raise UsageError(what, fix=self._format.restart_fix)
 
+    def check_unchanged(self) -> None:
+        """Raises an error if the log or the file was cut, replaced or edited since this server wrote it."""
+        with self._lock:
+            self._log.check_unchanged()
+            self._check_file()
+
+    def _check_file(self) -> None:
+        if _file_identity(self.path) != self._identity:
+            raise UsageError(f"{for_message(self.path)} was changed by another program", fix=self._format.restart_fix)
+
     def use_draw(self, draw: LabelDraw) -> None:
         """Keeps the draw in a new log; an error if the file has records that were not drawn at random."""
         if self.fingerprint is not None and read_label_draw(self.path) is None:
@@ -340,8 +380,7 @@ class LoggedFile(Generic[R]):
     def _append(self, record: R, fingerprint: str) -> None:
         """Saves a record; it is on disk when this returns. The caller holds the lock."""
         self.check_collection(fingerprint)
-        if _file_identity(self.path) != self._identity:
-            raise UsageError(f"{for_message(self.path)} was changed by another program", fix=self._format.restart_fix)
+        self._check_file()
         first = self._format.header_line(fingerprint, self._draw) if self.fingerprint is None else b""
         size = self._log.append(first + record.line())
         self._history.add(record)
