@@ -334,6 +334,7 @@ LAWS: dict[str, tuple[int, Compute]] = {
     "_data.partition_builder:PARTITION_BYTES": (64, both),
     "_io.corpus_store:PARTITION_BYTES": (64, both),
     "_formats.source_table:_ROWS_AT_ONCE": (4, imported_parquet),
+    "_importers.builder:_CACHED_ROWS": (4, imported),
     "_formats.arrow:_BATCH_ROWS": (16, lambda size, folder: converted(size // 8 + 1, folder)),
     "_formats.native:BLOCK_BYTES": (64, lambda size, folder: converted(size // 16 + 1, folder)),
     "_align.native:align_text.block": (64, measured_files),

@@ -140,6 +140,8 @@ FILES: dict[str, Any] = {
     "pyvespa": {"queries": {"q": "cats", "r": "dogs"}, "relevant_docs": {"q": {"a": 0.5, "b": 1}, "r": ["a"]}},
     "ubi": [
         {"query_id": "1", "user_query": "cats", "client_id": "c", "query_response_hit_ids": ["a", "b"]},
+        {"query_id": "2", "user_query": "cats", "client_id": "d", "query_response_hit_ids": ["b", "a"]},
+        *({"action_name": "click", "query_id": key, "event_attributes": {"object": {"object_id": "a"}}} for key in "12"),
         {
             "action_name": "click",
             "query_id": "1",

@@ -246,6 +246,22 @@ def test_ids_with_white_space_are_kept_inside_and_trimmed_outside(tmp_path: Path
     assert note in found.report.notes
 
 
+def test_rows_that_repeat_a_query_and_a_document_count_their_ids_again(tmp_path: Path) -> None:
+    text = "qid,query,doc_id,text,label\n 1,cats,a ,Cats purr,1\n 1,cats,,Cats hiss,0\n,dogs,b,Dogs,1\n"
+    once, twice = (imported(text + text.partition("\n")[2] * again, tmp_path).report.notes for again in (0, 1))
+    assert "white space around 3 ids is removed" in once
+    assert "white space around 6 ids is removed" in twice
+    assert next(note for note in twice if "no query id" in note).startswith("2 rows have no query id, others have one")
+    assert next(note for note in twice if "no document id" in note).startswith("2 rows have no document id, others have one")
+
+
+def test_true_is_no_id_after_a_row_with_1_either(tmp_path: Path) -> None:
+    rows = [{"query_id": key, "query": "cats", "doc_id": "d", "title": "T", "grade": 1} for key in (1, 1, True)]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"t\.jsonl:3: query id True is bool"):
+        rp.import_dataset(tmp_path / "t.jsonl")
+
+
 def test_cells_of_other_types_become_text_and_fields(tmp_path: Path) -> None:
     rows = {
         "query": ["a"],

@@ -19,6 +19,7 @@ from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
 from rankproof._server.api import Api, ApiRoute, Permission
+from rankproof._server.features import Feature
 from rankproof._server.judgement_log import JudgementLog
 from rankproof._server.judging_page import JudgingPage
 from rankproof._server.judging_queue import DocumentTexts, QueueOptions
@@ -112,6 +113,7 @@ def serving(
     queue: QueueOptions | None = None,
     permissions: Collection[Permission] = (),
     routes: Callable[[ResultsLibrary], Iterable[ApiRoute]] = lambda library: (),
+    features: Callable[[ResultsLibrary, JudgementLog | None], Sequence[Feature]] = lambda library, log: (),
 ) -> Iterator[Visitor]:
     """A server in a thread, and a visitor who has the address; an error inside fails the test."""
     log = None if judge is None else JudgementLog(str(judge))
@@ -119,8 +121,10 @@ def serving(
     labelling = LabellingPages(library, labels or LabelOptions("ann"))
     nuggets_page = None if nuggets is None else NuggetsPage(library, str(nuggets))
     judging = None if log is None else JudgingPage(log, *assessors)
-    api = Api(library, permissions, routes(library))
-    router = Router(library, JudgingViews(library, judging, DocumentTexts(dataset), queue), labelling, nuggets_page, api)
+    parts = features(library, log)
+    api = Api(library, permissions, (*routes(library), *(route for feature in parts for route in feature.routes())))
+    views = JudgingViews(library, judging, DocumentTexts(dataset), queue)
+    router = Router(library, views, labelling, nuggets_page, api, parts)
     inside: list[Exception] = []
     with Server(0, router.answer, inside.append) as service:
         thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})
@@ -131,6 +135,8 @@ def serving(
             service.shutdown()
             thread.join()
             labelling.close()
+            for feature in parts:
+                feature.close()
             if nuggets_page is not None:
                 nuggets_page.close()
             if log is not None:

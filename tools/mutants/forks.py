@@ -15,6 +15,7 @@ import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from cProfile import Profile
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.machinery import ExtensionFileLoader
@@ -236,19 +237,21 @@ class _Watch:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         seen: dict[int, CodeType] = {}
+        profile = Profile(subcalls=False, builtins=False)
 
         def note(frame: FrameType, event: str, arg: Any) -> None:
             seen[id(frame.f_code)] = frame.f_code
 
         start = time.process_time()
         if self.trace:
-            threading.settrace(note)
-            sys.settrace(note)
+            threading.settrace(note)  # a profile sees its own thread alone
+            profile.enable()
         yield
         threading.settrace(None)
-        sys.settrace(None)
+        profile.disable()
         took = time.process_time() - start
-        places = {(code.co_filename, code.co_firstlineno) for code in seen.values() if code.co_filename.startswith(self.sources)}
+        codes = [*seen.values(), *(entry.code for entry in profile.getstats() if isinstance(entry.code, CodeType))]
+        places = {(code.co_filename, code.co_firstlineno) for code in codes if code.co_filename.startswith(self.sources)}
         self.called.append((item.nodeid, took, sorted((path.removeprefix(self.root), line) for path, line in places)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -29,8 +29,18 @@ class Package:
 
 _NATIVE = "src/rankproof/_native"
 _READERS = ("tests/align", "tests/formats/test_native_tables.py", "tests/contracts/test_native_arguments.py")
-_DECISION = ("tests/analysis/test_decision.py", "tests/analysis/test_missing_values.py", "tests/analysis/test_judged_decision.py")
-_STATISTICS = ("tests/statistics", "tests/analysis/test_segments.py", "tests/analysis/test_gate.py", *_DECISION)
+_STATISTICS = ("tests/statistics", "tests/analysis", "tests/judge/test_agreement.py", "tests/contracts/test_size_limits.py")
+_DECISION = (
+    "tests/analysis",
+    "tests/evaluation",
+    "tests/contracts/test_one_decision.py",
+    "tests/contracts/test_unchecked_judge.py",
+    "tests/report/test_summary.py",
+    "tests/cli/test_compare.py",
+    "tests/cli/test_answers_decision.py",
+    "tests/cli/test_rag_answers.py",
+    "tests/cli/test_answers_trust.py",
+)
 PACKAGES = (
     Package(
         "measures",
@@ -58,24 +68,7 @@ PACKAGES = (
     Package(
         "decision",
         ("src/rankproof/_analysis/decision/*.py", "src/rankproof/_analysis/compare/[cdp]*.py"),
-        (
-            *_DECISION,
-            "tests/analysis/test_decision_sentences.py",
-            "tests/analysis/test_unjudged_rival.py",
-            "tests/analysis/test_look_log.py",
-            "tests/analysis/test_compare.py",
-            "tests/analysis/test_comparison.py",
-            "tests/analysis/test_significance.py",
-            "tests/analysis/test_segment_differences.py",
-            "tests/analysis/test_risk_order.py",
-            "tests/analysis/test_judge_noise.py",
-            "tests/analysis/test_judge_trust.py",
-            "tests/evaluation/test_claim_evaluation.py",
-            "tests/evaluation/test_repeats.py",
-            "tests/analysis/test_unjudged.py",
-            "tests/cli/test_compare.py",
-            "tests/cli/test_answers_decision.py",
-        ),
+        _DECISION,
         share=18,
     ),
 )

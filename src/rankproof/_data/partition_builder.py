@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,10 +46,21 @@ def fields_json(fields: Mapping[str, Any]) -> tuple[bytes, bytes]:
     """The fields as compact JSON in their order and with sorted keys; a value that is not of JSON becomes its text."""
     if not fields:
         return b"", b""
+    in_order, sorted_by_key = _encoders()
+    kept = in_order(dict(fields))
+    if len(fields) == 1 and all(type(item) is str for pair in fields.items() for item in pair):
+        return kept.encode(), kept.encode()
+    return kept.encode(), sorted_by_key(kept).encode()
+
+
+@cache
+def _encoders() -> tuple[Callable[[Any], str], Callable[[str], str]]:
+    """Values as compact JSON, in which one that is not of JSON is its text, and compact JSON with its keys sorted."""
     import json
 
-    kept = json.dumps(dict(fields), separators=(",", ":"), default=str)
-    return kept.encode(), json.dumps(json.loads(kept), separators=(",", ":"), sort_keys=True).encode()
+    in_order = json.JSONEncoder(separators=(",", ":"), default=str)
+    by_key = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
+    return in_order.encode, lambda text: by_key.encode(json.loads(text))
 
 
 class DocumentChunk(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from types import MappingProxyType
@@ -273,7 +274,8 @@ class _Pairs:
         self.merged: set[tuple[str, str]] = set()
         self.repeats = 0
         self._by_subtopic = by_subtopic
-        self._lines: dict[tuple[str, str, str], int | None] = {}
+        self._lines: dict[tuple[str, str], array[int]] = {}
+        """The lines of a query's documents, in their order, by query and subtopic; 0 where there is none."""
         self._first: tuple[Judgement, int] | None = None
 
     def add_all(self, judgements: Iterable[Judgement]) -> None:
@@ -318,9 +320,8 @@ class _Pairs:
                 docs[row.doc] = row.grade if _REPLACES[rule](row.grade, kept) else kept
 
     def _add(self, row: Judgement, docs: dict[str, int]) -> None:
-        key = row.query, row.subtopic, row.doc
-        if key not in self._lines:
-            self._lines[key] = row.line
+        if row.doc not in docs:
+            self._lines.setdefault((row.query, row.subtopic), array("q")).append(row.line or 0)
             self._keep(row, docs)
         elif docs[row.doc] == row.grade:
             self.repeats += 1
@@ -341,7 +342,8 @@ class _Pairs:
         if self._rule != "error" or self._first is None:
             return
         row, earlier = self._first
-        line = self._lines[row.query, row.subtopic, row.doc]
+        docs = self.subtopics[row.query][row.subtopic] if row.subtopic else self.grades[row.query]
+        line = self._lines[row.query, row.subtopic][[*docs].index(row.doc)]
         raise row_error(
             "conflict",
             source=self.source,

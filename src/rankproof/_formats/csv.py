@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,6 +33,7 @@ from rankproof.errors import UsageError, for_message, type_phrase
 Lines = Iterator[tuple[int, str]]
 Row = tuple[int, list[str], bool]
 _QUOTE = '"'
+_MAY_NEED_QUOTES = re.compile('["\\n\\r#\ufeff]').search
 
 
 def split_rows(lines: Lines, delimiter: str, source: str) -> Iterator[Row]:
@@ -106,8 +108,11 @@ def checked_delimiter(delimiter: str | None) -> str | None:
     return char
 
 
-def delimited_line(fields: Iterable[str], delimiter: str) -> str:
+def delimited_line(fields: Sequence[str], delimiter: str) -> str:
     """One row with its line ending; fields are quoted where needed."""
+    line = delimiter.join(fields)
+    if all(fields) and not _MAY_NEED_QUOTES(line) and line.count(delimiter) == len(fields) - 1:
+        return line + "\n"
     return delimiter.join(_quote_field(field, delimiter) for field in fields) + "\n"
 
 

@@ -148,7 +148,7 @@ def _delimited_rows(source: ByteSource, delimiter: str) -> NumberedCells:
     begun = 1
     try:
         for cells in reader:
-            if cells and any(cell.strip() for cell in cells):
+            if any(map(str.strip, cells)):
                 yield begun, cells
             begun = reader.line_num + 1
     except csv.Error as error:

@@ -7,7 +7,7 @@ import decimal
 import json
 import weakref
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -36,6 +36,9 @@ _NO_GRADE = ("nan", "null", "<na>", "\\n")
 _MADE_FROM = {"query": "a query's text (after q)", "document": "a document's title and text (after d)"}
 _RESERVED = {"_id", "id", "title", "text"}
 _SHOWN_FILES = 5
+_CACHED_ROWS = 1 << 18
+_PLAIN_TYPES = frozenset((str, type(None)))
+"""Types of cells of which equal values are the same id, unlike 1 and 1.0."""
 _UNREAD_FIX = "write the documents as lines of JSON with _id and text, and the judgements with a header or as a TREC file"
 
 
@@ -98,6 +101,52 @@ class ImportedDocuments:
         self._writer.discard()
 
 
+@dataclass(slots=True)
+class IdCounts:
+    """How many ids of rows are made from the content, are given beside content, and had white space around them."""
+
+    made: int = 0
+    given: int = 0
+    trimmed: int = 0
+
+    def add(self, made: int, given: int, trimmed: int) -> None:
+        self.made += made
+        self.given += given
+        self.trimmed += trimmed
+
+    def values(self) -> tuple[int, int, int]:
+        return self.made, self.given, self.trimmed
+
+
+class RepeatedCells:
+    """The ids of rows by some of their cells: a row whose cells have come before adds to the counts of ids and nothing else."""
+
+    def __init__(self, counts: IdCounts, names: Sequence[str]) -> None:
+        self._counts, self._names = counts, names
+        # The hash of cells alone, as documents may be long.
+        self._known: dict[int, tuple[str, tuple[int, int, int]]] = {}
+
+    def id_of(self, row: Mapping[str, Any], add: Callable[[], str | None]) -> str | None:
+        """The id of the row, which `add` gives for new cells."""
+        cells = tuple(map(row.get, self._names))
+        if not _PLAIN_TYPES.issuperset(map(type, cells)):
+            return add()
+        key = hash(cells)
+        if (repeated := self._known.get(key)) is not None:
+            self._counts.add(*repeated[1])
+            return repeated[0]
+        before = self._counts.values()
+        if (known := add()) is not None:
+            self._remember(key, known, before)
+        return known
+
+    def _remember(self, key: int, known: str, before: tuple[int, int, int]) -> None:
+        if len(self._known) >= _CACHED_ROWS:
+            self._known.clear()
+        made, given, trimmed = (now - earlier for now, earlier in zip(self._counts.values(), before, strict=True))
+        self._known[key] = known, (made, given, trimmed)
+
+
 class DatasetBuilder:
     """The queries, documents and counts of an import.
 
@@ -124,8 +173,8 @@ class DatasetBuilder:
         self._changed_fields: dict[str, set[str]] = {"query": set(), "document": set()}
         self._textless_fields: dict[str, dict[str, Any]] = {}
         self._weights: dict[str, tuple[Any, str, int | None]] = {}
-        self._made, self._given = {"query": 0, "document": 0}, {"query": 0, "document": 0}
-        self._trimmed = self._spaced_documents = 0
+        self._id_counts = {"query": IdCounts(), "document": IdCounts()}
+        self._spaced_documents = 0
 
     def query(self, key: object, text: object, fields: Fields = dict, *, line: int | None = None) -> str | None:
         """The id of the query, which is made from its text where the key is empty; None where both are."""
@@ -296,18 +345,20 @@ class DatasetBuilder:
             self.counts.drop(part, reason, count=len(missing), line=next(iter(missing.values())))
 
     def _key(self, value: object, column: str, content: list[str], line: int | None) -> str | None:
+        counts, has_content = self._id_counts[column], bool(content)
         if isinstance(value, str):
             key = value.strip()
-            self._trimmed += len(key) < len(value) and bool(key)
+            trimmed = len(key) < len(value) and bool(key)
         else:
-            key = "" if _is_empty(value) else id_of_value(value, column, source=self.place, line=line)
-        if key:
-            self._given[column] += bool(content)
-            return checked_id(key, column, source=self.place, line=line)
-        if not content:
+            key, trimmed = "" if _is_empty(value) else id_of_value(value, column, source=self.place, line=line), False
+        if not key and not content:
             return None
-        self._made[column] += 1
-        return made_id(column, content)
+        counts.add(not key, bool(key) and has_content, trimmed)
+        return checked_id(key, column, source=self.place, line=line) if key else made_id(column, content)
+
+    def ids_of(self, column: str, names: Sequence[str]) -> RepeatedCells:
+        """The ids of rows by these cells, in which the queries or documents of a table repeat."""
+        return RepeatedCells(self._id_counts[column], names)
 
     def _own_notes(self) -> Iterator[str]:
         for what, changed in (("text", self._changed), ("value of a field", self._changed_fields)):
@@ -315,20 +366,20 @@ class DatasetBuilder:
                 if keys:
                     have = pluralise(len(keys), column, "queries" if column == "query" else "documents")
                     yield f"{have} with more than one {what}; the first of each is kept"
-        made = [_MADE_FROM[column] for column, count in self._made.items() if count]
+        made = [_MADE_FROM[column] for column, counts in self._id_counts.items() if counts.made]
         if made:
             yield f"ids are made from the content, the first {ID_DIGITS} digits of the sha256 of {' and '.join(made)}"
         if self._joined:
             have = pluralise(len(self._joined), "query", "queries")
             yield f"{have} without an id in one file and with an id in another: joined by the exact text"
-        for column in (column for column, count in self._made.items() if count and self._given[column]):
-            rows = pluralise(self._made[column], "row has", "rows have")
+        for column in (column for column, counts in self._id_counts.items() if counts.made and counts.given):
+            rows = pluralise(self._id_counts[column].made, "row has", "rows have")
             if column == "query" and self.joins_texts:
                 yield f"{rows} the text of a query that no file gives an id"
                 continue
             yield f"{rows} no {column} id, others have one: a {column} with and without an id is counted as two"
-        if self._trimmed:
-            yield f"white space around {pluralise(self._trimmed, 'id')} is removed"
+        if trimmed := sum(counts.trimmed for counts in self._id_counts.values()):
+            yield f"white space around {pluralise(trimmed, 'id')} is removed"
         spaced = sum(1 for key in self.queries if len(key.split()) > 1)
         if spaced or self._spaced_documents:
             counts = f"{pluralise(spaced, 'query id')}, {pluralise(self._spaced_documents, 'document id')}"
@@ -371,6 +422,8 @@ def _cell_text(value: object) -> str:
 
 def plain_fields(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The cells that are not empty, by the names of their fields."""
+    if not names:
+        return {}
     values = {encodable(field): plain_value(row.get(name)) for name, field in names.items()}
     return {field: value for field, value in values.items() if value is not None and value != ""}
 

@@ -174,8 +174,9 @@ def read_table_documents(source: ImportSource) -> Corpus:
         what = f"no column for the text of the document; columns: {_name_list(source.table.names)}"
         raise InputError(what, fix="rename it to text, or import the table first", source=source.name, line=1)
     builder = DatasetBuilder(source, ImportOptions())
+    reader = _RowReader(roles, builder)
     for line, row in source.table.rows():
-        _document(row, line, roles, builder)
+        reader.document(row, line)
     return builder.documents.corpus(source.name)
 
 
@@ -335,44 +336,71 @@ def _judgements(
     for table, table_roles in sorted(zip(tables, roles, strict=True), key=lambda pair: pair[1].place):
         builder.place = table.source
         part = "rows" if len(tables) == 1 else f"rows of {os.path.basename(table.source)}"
-        asked: set[str] = set()
+        reader = _RowReader(table_roles, builder, part)
         for line, row in table.rows():
-            builder.counts.read(part)
-            yield _judgement(row, line, table_roles, builder, part, asked)
+            yield reader.judgement(row, line)
     untyped = [role for table, role in zip(tables, roles, strict=True) if table.untyped]
     builder.parse_query_fields({name for table_roles in untyped for name in table_roles.query_fields.values()})
 
 
-def _judgement(
-    row: Mapping[Any, Any], line: int, roles: TableRoles, builder: DatasetBuilder, part: str, asked: set[str]
-) -> Judgement | None:
-    """Adds the query and the document of the row, and the query to those of the table; its judgement if it has one."""
-    query = doc = None
-    if roles.has_query:
-        key, text = row.get(roles.query_id), row.get(roles.query)
-        query = builder.query(key, text, lambda: roles.fields_of_query(row, builder.place, line), line=line)
+class _RowReader:
+    """Adds the queries, documents and judgements of the rows of one table; `part` is what its rows are called in the counts."""
+
+    def __init__(self, roles: TableRoles, builder: DatasetBuilder, part: str = "rows") -> None:
+        self._roles, self._builder, self._part = roles, builder, part
+        self._asked: set[str] = set()
+        query_cells = (roles.query_id, roles.query, roles.weight, *roles.query_fields)
+        document_cells = (roles.doc_id, roles.title, *roles.text, *roles.fields)
+        self._query_ids, self._document_ids = (
+            builder.ids_of(column, [name for name in names if name is not None])
+            for column, names in (("query", query_cells), ("document", document_cells))
+        )
+
+    def judgement(self, row: Mapping[Any, Any], line: int) -> Judgement | None:
+        """Adds the query and the document of the row; its judgement if it has one."""
+        builder, roles = self._builder, self._roles
+        builder.counts.read(self._part)
+        query = doc = None
+        if roles.has_query and (query := self._query(row, line)) is None:
+            return None
+        if roles.has_document:
+            doc = self.document(row, line)
+            if doc is None:
+                builder.counts.drop(self._part, "without a document", line=line)
+                return None
+        if query is None or doc is None or roles.grade is None:
+            return None
+        judge_label = label_in_column(row.get(roles.judge), source=builder.place, line=line) if roles.judge else ""
+        return builder.judgement(query, doc, row.get(roles.grade), judge_label=judge_label, line=line)
+
+    def _query(self, row: Mapping[Any, Any], line: int) -> str | None:
+        """The id of the row's query; None, and counted, where it has none."""
+        # Which id a text is joined to depends on the rows so far.
+        joins = self._builder.joins_texts
+        query = self._add_query(row, line) if joins else self._query_ids.id_of(row, lambda: self._add_query(row, line))
         if query is None:
-            builder.counts.drop(part, "without a query", line=line)
+            self._builder.counts.drop(self._part, "without a query", line=line)
             return None
-        if query in asked and not roles.has_document:
-            builder.counts.drop(part, "with the query of an earlier row", line=line)
-        asked.add(query)
-    if roles.has_document:
-        doc = _document(row, line, roles, builder)
-        if doc is None:
-            builder.counts.drop(part, "without a document", line=line)
-            return None
-    if query is None or doc is None or roles.grade is None:
-        return None
-    judge_label = label_in_column(row.get(roles.judge), source=builder.place, line=line)
-    return builder.judgement(query, doc, row.get(roles.grade), judge_label=judge_label, line=line)
+        if query in self._asked and not self._roles.has_document:
+            self._builder.counts.drop(self._part, "with the query of an earlier row", line=line)
+        self._asked.add(query)
+        return query
 
+    def _add_query(self, row: Mapping[Any, Any], line: int) -> str | None:
+        builder, roles = self._builder, self._roles
+        key, text = row.get(roles.query_id), row.get(roles.query)
+        return builder.query(key, text, lambda: roles.fields_of_query(row, builder.place, line), line=line)
 
-def _document(row: Mapping[Any, Any], line: int, roles: TableRoles, builder: DatasetBuilder) -> str | None:
-    texts = [row.get(name) for name in roles.text]
-    text = texts[0] if len(texts) == 1 else "\n".join(filter(None, (builder.text(part, line) for part in texts)))
-    key, title = row.get(roles.doc_id), row.get(roles.title)
-    return builder.document(key, title, text, lambda: plain_fields(row, roles.fields), line=line)
+    def document(self, row: Mapping[Any, Any], line: int) -> str | None:
+        """Adds the document of the row; its id, None where it has none."""
+        return self._document_ids.id_of(row, lambda: self._add_document(row, line))
+
+    def _add_document(self, row: Mapping[Any, Any], line: int) -> str | None:
+        builder, roles = self._builder, self._roles
+        texts = [row.get(name) for name in roles.text]
+        text = texts[0] if len(texts) == 1 else "\n".join(filter(None, (builder.text(part, line) for part in texts)))
+        key, title = row.get(roles.doc_id), row.get(roles.title)
+        return builder.document(key, title, text, lambda: plain_fields(row, roles.fields), line=line)
 
 
 def _joined_names(role: str, names: Iterable[str]) -> str:

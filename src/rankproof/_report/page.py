@@ -117,11 +117,13 @@ def csp_hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def content_security_policy(scripts: Iterable[str], styles: Iterable[str], *, connect: str = "'none'") -> str:
-    """A policy that loads nothing; `connect` is the source that scripts may connect to."""
+def content_security_policy(
+    scripts: Iterable[str], styles: Iterable[str], *, connect: str = "'none'", script: str = "'none'"
+) -> str:
+    """A policy that loads nothing; scripts may connect to `connect`, and without inline ones be loaded from `script`."""
     parts = {
         "default-src": "'none'",
-        "script-src": " ".join(map(csp_hash, scripts)) or "'none'",
+        "script-src": " ".join(map(csp_hash, scripts)) or script,
         "style-src": " ".join(map(csp_hash, styles)) or "'none'",
         "img-src": "data:",
         "connect-src": connect,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from rankproof._analysis.changes.changes import compare_before_after
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
@@ -23,6 +23,7 @@ from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.label_tasks import continued_draw
 from rankproof._server.agreement_page import MERGE_RULE, AgreementPage, open_disagreements
 from rankproof._server.api import Api
+from rankproof._server.features import ID_PATTERN, Feature, Route, StaticModules, View
 from rankproof._server.judging_page import JudgingPage
 from rankproof._server.judging_queue import DocumentTexts, JudgingQueue, QueueOptions, build_draw_queue, build_queue, new_draw
 from rankproof._server.labelling import LabellingPages
@@ -189,27 +190,17 @@ def _experiment_names(inputs: Sequence[AnalysisInput], labels: tuple[str, str]) 
 
 _MAX_REPORTS = 4
 _MAX_COMPARISONS = 32
-_ID_PATTERN = "([0-9]{1,9})"
 _CLAIM_PATTERN = "(?P<claim>[0-9a-f]{1,64})"
 _REPORT_POLICY = "base-uri 'none'; form-action 'none'"
 """A report contains its own policy with the hashes of its script and style; this one adds to it."""
 
-View = Callable[..., PageResponse]
 PairView = Callable[[LibraryEntry, LibraryEntry], PageResponse]
-
-
-class Route(NamedTuple):
-    """A path, its views by method, and whether they get the name that the browser chose."""
-
-    pattern: re.Pattern[str]
-    views: dict[str, View]
-    by_person: bool = False
 
 
 class Router:
     """Responds to all requests: `judging` has the pages for documents, `labelling` those for claims, `api` the JSON routes.
 
-    `nuggets` is None without a file of nuggets.
+    `nuggets` is None without a file of nuggets. The pages of `features` come first.
     """
 
     def __init__(
@@ -219,22 +210,25 @@ class Router:
         labelling: LabellingPages,
         nuggets: NuggetsPage | None = None,
         api: Api | None = None,
+        features: Sequence[Feature] = (),
     ) -> None:
+        self._features = features
         self._api = api or Api(library, (), ())
         self._library, self._labelling, self._nuggets_page = library, labelling, nuggets
         self._judging = judging
         self._reports: LruCache[bytes] = LruCache(_MAX_REPORTS)
         self._comparisons: LruCache[PageResponse] = LruCache(_MAX_COMPARISONS)
         self._routes = (
+            *(route for feature in (*features, StaticModules()) for route in feature.pages()),
             Route(re.compile("/"), {"GET": self._list}),
-            Route(re.compile(f"/r/{_ID_PATTERN}"), {"GET": self._report}),
-            Route(re.compile(f"/r/{_ID_PATTERN}/compare"), {"GET": self._comparison_choices}),
-            Route(re.compile(f"/r/{_ID_PATTERN}/compare/{_ID_PATTERN}"), {"GET": self._comparison}),
-            Route(re.compile(f"/r/{_ID_PATTERN}/changes/{_ID_PATTERN}"), {"GET": self._changes}),
-            Route(re.compile(f"/r/{_ID_PATTERN}/label"), {"GET": labelling.page, "POST": labelling.label}),
-            Route(re.compile(f"/r/{_ID_PATTERN}/unlabel"), {"POST": labelling.undo}),
-            Route(re.compile(f"/r/{_ID_PATTERN}/claim/{_CLAIM_PATTERN}"), {"GET": labelling.claim}),
-            Route(re.compile(f"/r/{_ID_PATTERN}/nuggets"), {"GET": self._nuggets, "POST": self._save_nuggets}),
+            Route(re.compile(f"/r/{ID_PATTERN}"), {"GET": self._report}),
+            Route(re.compile(f"/r/{ID_PATTERN}/compare"), {"GET": self._comparison_choices}),
+            Route(re.compile(f"/r/{ID_PATTERN}/compare/{ID_PATTERN}"), {"GET": self._comparison}),
+            Route(re.compile(f"/r/{ID_PATTERN}/changes/{ID_PATTERN}"), {"GET": self._changes}),
+            Route(re.compile(f"/r/{ID_PATTERN}/label"), {"GET": labelling.page, "POST": labelling.label}),
+            Route(re.compile(f"/r/{ID_PATTERN}/unlabel"), {"POST": labelling.undo}),
+            Route(re.compile(f"/r/{ID_PATTERN}/claim/{_CLAIM_PATTERN}"), {"GET": labelling.claim}),
+            Route(re.compile(f"/r/{ID_PATTERN}/nuggets"), {"GET": self._nuggets, "POST": self._save_nuggets}),
             *_judging_routes(judging),
         )
 
@@ -269,7 +263,8 @@ class Router:
         labels = {entry.id: self._labelling.counts(entry) for entry in self._library.entries() if entry.id in readable}
         nuggets = None if self._nuggets_page is None else self._nuggets_page.counts()
         judge = self._judging.is_on
-        return html_page("list.html.j2", title="Results", rows=rows, labels=labels, judge=judge, nuggets=nuggets)
+        actions = {id: [link for feature in self._features for link in feature.actions(id)] for id in readable}
+        return html_page("list.html.j2", title="Results", rows=rows, labels=labels, judge=judge, nuggets=nuggets, actions=actions)
 
     def _report(self, entry: LibraryEntry) -> PageResponse:
         key = (entry.id, results_stamp(entry), labels_stamp(entry))
@@ -282,6 +277,7 @@ class Router:
             links.append((f"/r/{entry.id}/judge", "Judge"))
         if self._labelling.has_claims(entry):
             links.append((f"/r/{entry.id}/label", "Label claims"))
+        links += (link for feature in self._features for link in feature.actions(entry.id))
         return render_report(self._library.results(entry), links).encode(errors="backslashreplace")
 
     def _comparison_choices(self, entry: LibraryEntry) -> PageResponse:
@@ -355,4 +351,4 @@ def _judging_routes(views: JudgingViews) -> Iterator[Route]:
         "unadjudicate": {"POST": views.undo_adjudication},
         "decision": {"GET": views.decision},
     }
-    return (Route(re.compile(f"/r/{_ID_PATTERN}/{path}"), path_views, by_person=True) for path, path_views in paths.items())
+    return (Route(re.compile(f"/r/{ID_PATTERN}/{path}"), path_views, by_person=True) for path, path_views in paths.items())

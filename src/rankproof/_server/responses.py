@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -70,6 +70,18 @@ def html_page(template: str, *, status: int = 200, script: str = "", **values: A
         .render(style=Markup(server_stylesheet()), script=Markup(script), **values)
     )
     rules = content_security_policy([script] if script else [], [server_stylesheet()], connect="'self'" if script else "'none'")
+    return PageResponse(status, HTML, text.encode(errors="backslashreplace"), policy=rules)
+
+
+def module_page(template: str, module: str, *, styles: Sequence[str] = (), status: int = 200, **values: Any) -> PageResponse:
+    """Render a template as a page with the module /static/MODULE, and style sheets of `static` beside those of all pages.
+
+    The policy allows the modules of this server, no inline script, and only these styles. Data is a block of JSON in the page.
+    """
+    style = server_stylesheet() + "".join(_text("static", name) for name in styles)
+    source = Markup('<script type="module" src="/static/{}"></script>').format(module)
+    text = template_environment(_template).get_template(template).render(style=Markup(style), module=source, **values)
+    rules = content_security_policy([], [style], connect="'self'", script="'self'")
     return PageResponse(status, HTML, text.encode(errors="backslashreplace"), policy=rules)
 
 

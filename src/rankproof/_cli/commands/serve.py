@@ -19,6 +19,7 @@ from rankproof.errors import UsageError, escape_invisible, for_message
 if TYPE_CHECKING:
     from rankproof._data.qrels import Qrels
     from rankproof._server.api import Permission
+    from rankproof._server.features import Feature
     from rankproof._server.judgement_log import JudgementLog
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import DocumentTexts
@@ -128,7 +129,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         views = JudgingViews(library, judging, texts, options)
         if args.label is not None:
             _check_draws(library, views if labels_documents else labelling, terminal)
-        site = Router(library, views, labelling, nuggets, Api(library, _permissions(args), ()))
+        features: list[Feature] = []
+        for feature in features:
+            files.enter_context(closing(feature))
+        api = Api(library, _permissions(args), (route for feature in features for route in feature.routes()))
+        site = Router(library, views, labelling, nuggets, api, features)
         try:
             with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
                 _print_address(service.auth.url, library, judging, terminal)
