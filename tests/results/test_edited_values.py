@@ -19,6 +19,7 @@ from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import InputError
 from support.answering_results import answering_results
+from support.result_files import write_result_file
 from support.results_server import serving
 from support.small_results import small_results
 
@@ -36,13 +37,16 @@ OF_A_FOLDER = [
 """The verbs that read a results folder; `serve`, `judge` and `stability` have their own tests, and `online` reads a log."""
 
 
-def edit(folder: Path, steps: Steps, value: Any) -> None:
+def edit(folder: Path, steps: Steps, value: Any, *, by_program: bool = False) -> None:
     document = json.loads((folder / "result.json").read_text())
     inner = document
     for step in steps[:-1]:
         inner = inner[step]
     inner[steps[-1]] = value
-    (folder / "result.json").write_text(json.dumps(document))
+    if by_program:
+        write_result_file(folder / "result.json", document)
+    else:
+        (folder / "result.json").write_text(json.dumps(document))
 
 
 def saved(results: ExperimentResult, path: Path) -> Path:
@@ -130,7 +134,7 @@ def test_every_number_that_follows_from_the_files_is_checked(steps: Steps, value
 def test_a_difference_in_the_last_bits_is_accepted(tmp_path: Path) -> None:
     folder = saved(small_results(), tmp_path / "results")
     value = json.loads((folder / "result.json").read_text())["systems"][1]["measures"]["nDCG@10"]["value"]
-    edit(folder, VALUE, float(np.nextafter(value, 2)))
+    edit(folder, VALUE, float(np.nextafter(value, 2)), by_program=True)
     assert load_results(folder).result.value("nDCG@10", "dense") == value
 
 
@@ -138,7 +142,7 @@ def test_a_difference_in_the_last_bits_is_accepted(tmp_path: Path) -> None:
 def test_a_note_that_the_files_give_cannot_be_removed(notes: Sequence[Any], tmp_path: Path) -> None:
     results = small_results(scores={"bm25": {"q1": {"d1": 1.0}}})
     folder = saved(results, tmp_path / "results")
-    edit(folder, ("systems", 0, "notes"), notes)
+    edit(folder, ("systems", 0, "notes"), notes, by_program=True)
     given = results.result.notes["bm25"]
     assert given
     assert load_results(folder).result.notes["bm25"] == (*(Note(**note) for note in notes), *given)

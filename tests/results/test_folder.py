@@ -400,8 +400,8 @@ def test_a_folder_with_a_changed_file_is_refused(saved: Path, name: str) -> None
 UNMEASURED: dict[str, Any] = {"value": None, "summary": "mean", "queries": 0, "per_query": {}}
 DAMAGES: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("format",), "other", "not a result of rankproof"),
-    (("schema",), 8, "format version 8, this version of rankproof reads 9; run the experiment again"),
-    (("schema",), 10, "format version 10, this version of rankproof reads 9; upgrade rankproof"),
+    (("schema",), 9, "format version 9, this version of rankproof reads 10; run the experiment again"),
+    (("schema",), 11, "format version 11, this version of rankproof reads 10; upgrade rankproof"),
     (("schema",), None, "schema is not a whole number"),
     (("systems",), {}, "systems is not an array"),
     (("systems",), [], "there is no system"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from rankproof._results.folder import load_results, save_results
 from rankproof._results.result_json import ResultDocument, RunDocument
 from rankproof.errors import InputError
 from support.answering_results import QUERIES, answering_results
+from support.result_files import write_result_file
 from support.small_results import MEASURES
 
 ANYTHING = {"stage", "facts", "provenance"}
@@ -40,7 +42,7 @@ NOISE = JudgeNoise("llm:m:1", "Faithfulness(judge='m')", 30, 3, 0.125, 0.25, 0.5
 _NOT_DEFINED = {f"answers.calibrations[0].{one.name}" for one in fields(Calibration)[4:]} | {"answers.noise[0].reversed_flips"}
 CAN_BE_NULL |= {"answers.calibrations", "answers.noise", *_NOT_DEFINED, "answers.noise[0].deviation", "answers.noise[0].flips"}
 CAN_BE_MISSING = {"chunks", "answers", "answers.calibrations", "answers.noise", *_NOT_DEFINED}
-OTHER_ERRORS = {"format", "schema"}
+OTHER_ERRORS = {"format", "schema", "digest"}
 Step = str | int
 
 
@@ -116,7 +118,7 @@ def load_with(folder: Path, document: Any) -> Any:
     """The results with another result.json, or the error without the name of the file."""
     file = folder / "result.json"
     saved = file.read_bytes()
-    file.write_text(json.dumps(document), encoding="utf-8")
+    write_result_file(file, document)
     try:
         return load_results(folder)
     except InputError as error:
@@ -179,6 +181,43 @@ def test_a_missing_key_is_refused_with_file_and_path(
         if str(found).startswith(f"{path} is missing; ") != (path not in CAN_BE_MISSING):
             other[path] = found
     assert other == {}
+
+
+def other_value(value: Any) -> Any:
+    """Another value of the same type."""
+    if isinstance(value, str):
+        return f"{value}x"
+    if isinstance(value, dict):
+        return {**value, "added": 1}
+    return [*value, *value[:1], None][: len(value) + 1] if isinstance(value, list) else 1 if value is None else value + 1
+
+
+def test_every_change_of_a_value_is_noticed(folder: Path, written: str, values: list[tuple[tuple[Step, ...], Any]]) -> None:
+    file = folder / "result.json"
+    assert len(values) >= 100
+    accepted = []
+    for steps, value in values:
+        document = json.loads(written)
+        parent_of(document, steps)[steps[-1]] = not value if isinstance(value, bool) else other_value(value)
+        file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        with suppress(InputError):
+            load_results(folder)
+            accepted.append(path_of(steps))
+    file.write_text(written, encoding="utf-8")
+    assert accepted == []
+
+
+@pytest.mark.parametrize(
+    "changed", [("[", " ["), ("\n}\n", "\n}"), ("\n}\n", "\n}\n\n"), ('"digest"', '"Digest"'), ("\n", "\r\n")]
+)
+def test_a_file_that_was_written_again_is_refused(changed: tuple[str, str], folder: Path, written: str) -> None:
+    file = folder / "result.json"
+    try:
+        file.write_bytes(written.replace(*changed).encode())
+        with pytest.raises(InputError, match="result.json: the file was changed after the results were written; restore"):
+            load_results(folder)
+    finally:
+        file.write_text(written, encoding="utf-8")
 
 
 def test_a_key_that_is_not_known_is_ignored(folder: Path, written: str, values: list[tuple[tuple[Step, ...], Any]]) -> None:

@@ -22,12 +22,13 @@ from typing import Any
 
 from rankproof._analysis.compare.summary import compare_results
 from rankproof._cli.main import main
+from rankproof._io.digest import with_digest
 from rankproof._io.files import RESULT_FILE
 from rankproof._render.formats import RenderOptions
 from rankproof._render.systems import render_run
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, results_file_sha256
-from rankproof._results.result_json import EXPERIMENT_FILE, QRELS_FILE, QUERIES_FILE, SNIPPETS_FILE
+from rankproof._results.result_json import EXPERIMENT_FILE, QRELS_FILE, QUERIES_FILE, SNIPPETS_FILE, document_text
 from rankproof.errors import RankproofError
 from rankproof.models._bert import download_minilm
 
@@ -66,7 +67,8 @@ def unpack_results(archive: Path, folder: Path) -> None:
         with gzip.open(folder / file, "wt", encoding="utf-8") as run:
             run.writelines(row for line in lines for row in _run_rows(*line.split(" ")[1:]))
         document["sha256"][file] = results_file_sha256(str(folder), file)
-    (folder / RESULT_FILE).write_text(json.dumps(document), encoding="utf-8")
+    document.pop("digest", None)
+    (folder / RESULT_FILE).write_bytes(with_digest(document_text(document).encode()))
 
 
 def _packed_rankings(folder: Path, document: Mapping[str, Any]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-RESULTS = 9
+RESULTS = 10
 """Of result.json in a results folder."""
 SUMMARY = 4
 """Of summary.json in a results folder."""

@@ -19,6 +19,7 @@ from rankproof._formats.json import parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES, read_queries, text_blocks
 from rankproof._formats.write import write_run
 from rankproof._io import strict_json
+from rankproof._io.digest import has_own_digest, with_digest
 from rankproof._io.escape import escape_json
 from rankproof._io.files import (
     RESULT_FILE,
@@ -40,6 +41,7 @@ from rankproof._results.result_json import (
     ANSWERS_CSV_FILE,
     ANSWERS_FILE,
     ANSWERS_SUMMARY_FILE,
+    CHANGED_FIX,
     CHUNKS_FILE,
     CLAIMS_FILE,
     CONTEXTS_FILE,
@@ -62,6 +64,7 @@ from rankproof._results.result_json import (
 )
 from rankproof.errors import InputError, RankproofError, UsageError, for_message, type_phrase
 
+_CHANGED = "the file was changed after the results were written"
 _ANSWERS_FILES = (ANSWERS_FILE, CLAIMS_FILE, CONTEXTS_FILE)
 _READ_FILES = (QUERIES_FILE, SNIPPETS_FILE, EXPERIMENT_FILE)
 """The files that are read again, besides result.json, qrels.tsv, the runs and the answers; their sha256 is in result.json."""
@@ -101,8 +104,7 @@ def check_unchanged(folder: str, digests: Mapping[str, str], names: Iterable[str
         except OSError as error:
             raise open_error(error, path) from None
         if digest != digests[name]:
-            what = "the file was changed after the results were written"
-            raise InputError(what, fix="restore the original file, or run the experiment again", source=path)
+            raise InputError(_CHANGED, fix=CHANGED_FIX, source=path)
 
 
 def load_results(
@@ -121,7 +123,7 @@ def load_results(
 
     folder = path_text(path)
     recover_folder(os.path.realpath(folder))
-    values = read_document(folder)
+    values, is_original = _read_document(folder)
     document = values.read(ResultDocument)
     reader, digests = DocumentReader(document, folder), values.member("sha256", dict[str, str])
     names = [system.name for system in document.systems]
@@ -157,11 +159,19 @@ def load_results(
         urls={doc: snippet.url for doc, snippet in snippets.items() if snippet.url is not None},
         labels=label_files(folder),
     )
-    return checked_results(stored, values.plain, reader.error)
+    results = checked_results(stored, values.plain, reader.error)
+    if not is_original:
+        raise reader.error(_CHANGED, CHANGED_FIX)
+    return results
 
 
 def read_document(folder: str) -> JsonObject:
     """The folder's result.json, checked to be of this format version."""
+    return _read_document(folder)[0]
+
+
+def _read_document(folder: str) -> tuple[JsonObject, bool]:
+    """The document, and whether it is as it was written."""
     path = os.path.join(folder, RESULT_FILE)
     content = read_all_bytes(open_folder_source(folder, RESULT_FILE))
     try:
@@ -174,7 +184,7 @@ def read_document(folder: str) -> JsonObject:
     if (version := values.member("schema", int)) != (known := format_versions.RESULTS):
         fix = format_versions.other_version_fix(version, known, "run the experiment again")
         raise values.error(format_versions.other_version(version, known), fix)
-    return values
+    return values, has_own_digest(content)
 
 
 def read_results_qrels(folder: str) -> Qrels:
@@ -272,7 +282,7 @@ def save_results(
         read_again = (*_READ_FILES, *present, *filter(None, files.values()), *write_replies(results, folder))
         digests = {name: results_file_sha256(folder, name) for name in read_again}
         result = document_text(results_document(results, per_query=True, files=files, sha256=digests))
-        write_blocks(os.path.join(folder, RESULT_FILE), [result.encode(errors="backslashreplace")])
+        write_blocks(os.path.join(folder, RESULT_FILE), [with_digest(result.encode(errors="backslashreplace"))])
         if summary is not None:
             write_blocks(os.path.join(folder, DECISION_FILE), [summary_content(summary, folder, [RESULT_FILE, *digests])])
         with suppress(OSError), open_plain_file(os.path.join(goal, LOOKS_FILE), goal) as log:

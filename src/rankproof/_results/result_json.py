@@ -45,6 +45,7 @@ REPORT_FILE = "report.html"
 RUNS_FOLDER = "runs"
 REPLIES_FOLDER = "replies"
 DAMAGED_FIX = "the file is damaged: run the experiment again"
+CHANGED_FIX = "restore the original file, or run the experiment again"
 PER_QUERY_KEYS = frozenset({"query_ids", "judged_ids", "judged_documents", "per_query"})
 """The keys that hold something for each query or passage."""
 
@@ -194,6 +195,7 @@ class ResultDocument:
     provenance: Mapping[str, Any]
     decision: DecisionDocument
     sha256: Mapping[str, str] | None = None
+    digest: str | None = None
 
 
 _INDENTED_LEVELS = 4

@@ -26,6 +26,7 @@ from rankproof._io.open import open_folder_source
 from rankproof._results.decision_settings import DecisionSettings
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun, measured_runs
 from rankproof._results.result_json import (
+    CHANGED_FIX,
     DAMAGED_FIX,
     RUNS_FOLDER,
     MeasureDocument,
@@ -233,14 +234,13 @@ def checked_results(
     stored: ExperimentResult, document: Mapping[str, Any], error: Callable[[str, str], InputError]
 ) -> ExperimentResult:
     """The results with their values computed again; a document with another value is an error, made of a text and a fix."""
-    fix = "restore the original file, or run the experiment again"
     try:
         results = recomputed_results(stored)
     except UsageError as wrong:
-        raise error(wrong.what, fix) from None
+        raise error(wrong.what, CHANGED_FIX) from None
     for path, value, expected in differences(results, document):
         what = f"{for_message(path)} is {_value_text(value)}, but the files of the folder give {_value_text(expected)}"
-        raise error(what, fix)
+        raise error(what, CHANGED_FIX)
     return results
 
 
@@ -292,6 +292,9 @@ def _answer_values(results: ExperimentResult, stored: Result) -> Result:
     from rankproof._evaluation.answers import evaluate_answers
 
     answers = {run.name: run.answers for run in results.system_runs if run.answers is not None}
+    names = [system.name for system in stored.systems]
+    if len(set(names)) < len(names) or not answers.keys() >= set(names):
+        raise UsageError("answers.systems are not the systems with answers, each once", fix=CHANGED_FIX)
     measures = [
         measure.measure for measure in stored.systems[0].measures.values() if not isinstance(measure.measure, AnswerSimilarity)
     ]

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankproof._data import format_versions
 from rankproof._io import strict_json
+from rankproof._io.digest import has_own_digest, with_digest
 from rankproof._io.escape import escape_json
 from rankproof._io.files import open_plain_file
 from rankproof._results.result_json import DECISION_FILE
 from rankproof.errors import RankproofError
 
 SUMMARY_FORMAT = "rankproof-summary"
-_END = b"\n}\n"
-_DIGEST = re.compile(rb',\n "digest": "([0-9a-f]{64})"\n}\n\Z')
 _MAX_BYTES = 1 << 22
 """A larger summary is not read: the list loads the results instead."""
 
@@ -28,9 +25,7 @@ def summary_content(document: Mapping[str, Any], folder: str, files: Iterable[st
     sizes = {name: os.stat(os.path.join(folder, *name.split("/"))).st_size for name in files}
     plain = {**document, "files": sizes}
     text = escape_json(json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
-    content = text.encode(errors="backslashreplace")
-    digest = hashlib.sha256(content).hexdigest()
-    return content.removesuffix(_END) + f',\n "digest": "{digest}"'.encode() + _END
+    return with_digest(text.encode(errors="backslashreplace"))
 
 
 def read_summary(folder: str) -> dict[str, Any] | None:
@@ -45,11 +40,7 @@ def read_summary(folder: str) -> dict[str, Any] | None:
 
 
 def _checked(content: bytes) -> dict[str, Any] | None:
-    end = _DIGEST.search(content[-100:])
-    if end is None or len(content) > _MAX_BYTES:
-        return None
-    body = content[: end.start() - min(len(content), 100)] + _END
-    if hashlib.sha256(body).hexdigest().encode() != end[1]:
+    if len(content) > _MAX_BYTES or not has_own_digest(content):
         return None
     document = strict_json.parse_strict_json(content.decode(), source=DECISION_FILE)
     known = isinstance(document, dict) and (document.get("format"), document.get("schema")) == (
