@@ -25,7 +25,9 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Visitor]:
     paths = saved_series(tmp_path, (0, 3, 6, 8, 8), rejudged=4)
-    other = saved(tmp_path / "elsewhere", name="another dataset", provenance={"created": "2025-12-01T00:00:00Z", "dataset": "tiny"})
+    other = saved(
+        tmp_path / "elsewhere", name="another dataset", provenance={"created": "2025-12-01T00:00:00Z", "dataset": "tiny"}
+    )
     with serving([*paths, other]) as visitor:
         yield visitor
 
@@ -98,7 +100,9 @@ def test_a_leak_on_the_same_judgements_is_a_difference_with_a_test(new_page: New
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [None, PHONE])
-def test_everybody_can_use_the_home_page(new_page: NewPage, served: Visitor, colours: str, viewport: dict[str, int] | None) -> None:
+def test_everybody_can_use_the_home_page(
+    new_page: NewPage, served: Visitor, colours: str, viewport: dict[str, int] | None
+) -> None:
     options = {} if viewport is None else {"viewport": viewport}
     page = opened(new_page(color_scheme=colours, **options), served)
     page.locator(".trend summary").click()
@@ -113,7 +117,9 @@ def test_nothing_hostile_runs_in_the_table_or_in_a_trend(new_page: NewPage, tmp_
     paths = [
         saved(
             tmp_path / f"r{at}",
-            replace(small_results((text, "dense")), name=text, provenance={"dataset": text, "created": f"2026-01-{1 + at % 28:02}"}),
+            replace(
+                small_results((text, "dense")), name=text, provenance={"dataset": text, "created": f"2026-01-{1 + at % 28:02}"}
+            ),
         )
         for at, text in enumerate(hostile)
         if "/" not in text

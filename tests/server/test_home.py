@@ -12,7 +12,9 @@ from support.results_server import saved, serving
 
 def rows_of(*paths: Path) -> list[tuple[str, str, str]]:
     """The name, the value and the change of each row."""
-    return [(home.summary.name, home.value, home.change) for home in home_rows(library_rows(ResultsLibrary(list(map(str, paths)))))]
+    return [
+        (home.summary.name, home.value, home.change) for home in home_rows(library_rows(ResultsLibrary(list(map(str, paths)))))
+    ]
 
 
 def test_a_row_says_what_changed_since_the_result_before(tmp_path: Path) -> None:
@@ -35,7 +37,11 @@ def test_results_on_other_queries_have_no_trend(tmp_path: Path) -> None:
     saved_series(tmp_path / "a", (0, 4))
     saved(tmp_path / "b" / "other", name="other", provenance={"created": "2026-05-01T00:00:00Z"})
     homes = home_rows(library_rows(ResultsLibrary([str(tmp_path / "a"), str(tmp_path / "b")])))
-    assert [(home.summary.name, bool(home.trend)) for home in homes] == [("other", False), ("nightly 2", True), ("nightly 1", True)]
+    assert [(home.summary.name, bool(home.trend)) for home in homes] == [
+        ("other", False),
+        ("nightly 2", True),
+        ("nightly 1", True),
+    ]
     assert homes[1].trend == homes[2].trend == homes[1].row.id
 
 
@@ -43,7 +49,12 @@ def test_a_trend_has_every_system_with_its_interval_and_says_where_judgements_ch
     saved_series(tmp_path, (0, 2, 4), rejudged=2)
     with serving([tmp_path]) as visitor:
         trend = visitor.enter().get("/api/r/1/trend").json
-    assert (trend["measure"], trend["dataset"], trend["is_fraction"], trend["systems"]) == ("nDCG@10", "shop", True, ["main", "base"])
+    assert (trend["measure"], trend["dataset"], trend["is_fraction"], trend["systems"]) == (
+        "nDCG@10",
+        "shop",
+        True,
+        ["main", "base"],
+    )
     assert [point["name"] for point in trend["points"]] == ["nightly 1", "nightly 2", "nightly 3"]
     assert [point["judgements_changed"] for point in trend["points"]] == [False, False, True]
     means = {mean["name"]: mean for mean in trend["points"][1]["means"]}
