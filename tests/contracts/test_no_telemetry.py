@@ -58,6 +58,10 @@ LIBRARIES = [
 ]
 """Stages with a library that may send reports about its use."""
 LOG = '{"question": "where?", "answer": "In Paris.", "contexts": ["Paris is in France."], "reference": "Paris"}\n'
+SEARCH_LOG = """session,user,time,system,rank,doc,action
+s1,ann,2026-11-03T10:00:00Z,bm25,1,d1,
+s1,ann,2026-11-03T10:00:05Z,bm25,1,d1,click
+"""
 VERBS: dict[str, list[str]] = {
     "run": ["systems.toml", "-o", "results"],
     "import": ["log.jsonl", "-o", "imported"],
@@ -74,6 +78,7 @@ VERBS: dict[str, list[str]] = {
     "agreement": ["results/qrels.tsv", "./results/qrels.tsv"],
     "stability": ["results", "--splits", "20", "--rounds", "2"],
     "answers": ["log.jsonl", "-o", "answers"],
+    "online": ["search_log.csv"],
     "gate": ["results", "--save", "baseline.json"],
     "report": ["results", "-o", "report.html"],
     "serve": ["results"],
@@ -122,6 +127,7 @@ def test_every_verb_opens_no_connection(tmp_path: Path, wordllama_weights: Path 
     known = [stage for library, stage in LIBRARIES if find_spec(library)]
     (tmp_path / "systems.toml").write_text(EXPERIMENT + "".join(f"[systems.s{at}]\n{each}\n" for at, each in enumerate(known)))
     (tmp_path / "log.jsonl").write_text(LOG)
+    (tmp_path / "search_log.csv").write_text(SEARCH_LOG)
     commands = {verb: rankproof(verb, *argv) for verb, argv in VERBS.items()}
     if find_spec("mlflow"):
         commands["export to MLflow"] = rankproof("export", "results", "--to", "mlflow")

@@ -50,6 +50,14 @@ def converted() -> rp.types.ConvertResult:
         return rp.convert(f"{folder}/x.json", f"{folder}/y.json")
 
 
+def live() -> rp.types.OnlineResult:
+    """An A/B test whose users, documents and variants have hostile names."""
+    rows = {"session": STRINGS, "user": STRINGS, "doc": STRINGS, "time": list(range(len(STRINGS))), "rank": [1] * len(STRINGS)}
+    variants = [STRINGS[at % 2] for at in range(len(STRINGS))]
+    actions = ["" if at % 2 else "click" for at in range(len(STRINGS))]
+    return rp.online(pandas.DataFrame({**rows, "variant": variants, "action": actions}))
+
+
 VALUES: dict[type, Callable[[], Any]] = {
     rp.Qrels: lambda: results().qrels,
     rp.Run: lambda: results().system_runs[0].run,
@@ -77,6 +85,7 @@ VALUES: dict[type, Callable[[], Any]] = {
     rp.types.DoctorReport: lambda: rp.doctor(results()),
     rp.types.GateResult: lambda: rp.gate(results(), baseline=results()),
     rp.types.Report: lambda: rp.report(results()),
+    rp.types.OnlineResult: live,
     rp.types.Export: lambda: rp.export(results()),
     rp.types.ConvertResult: converted,
     rp.types.Plots: lambda: rp.plot(results(), kind="bars"),

@@ -174,3 +174,11 @@ def test_columns_of_a_plain_table_can_be_named(tmp_path: Path) -> None:
     assert log.clicks().rank.tolist() == [1]
     with pytest.raises(InputError, match="no column for the session of a row"):
         read_search_log(ImportSource((str(table),)), LogOptions(columns={"action": "what"}))
+
+
+def test_a_log_of_events_alone_is_an_error(tmp_path: Path) -> None:
+    table = tmp_path / "log.csv"
+    table.write_text("session,action,doc\n1,click,a\n1,click,b\n", encoding="utf-8")
+    with pytest.raises(InputError, match="2 events, and no row of a query or of a document that was shown") as error:
+        read_search_log(ImportSource((str(table),)), LogOptions())
+    assert "rows without an action" in str(error.value)

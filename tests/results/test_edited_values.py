@@ -31,9 +31,9 @@ OPTIONS: dict[str, list[str]] = {
 }
 """The options that a verb needs besides its results folder."""
 OF_A_FOLDER = [
-    name for name in COMMANDS if "RESULTS" in command_named(name).usage and name not in ("serve", "judge", "stability")
+    name for name in COMMANDS if "RESULTS" in command_named(name).usage and name not in ("serve", "judge", "stability", "online")
 ]
-"""The verbs that read a results folder; `serve`, `judge` and `stability` have their own tests."""
+"""The verbs that read a results folder; `serve`, `judge` and `stability` have their own tests, and `online` reads a log."""
 
 
 def edit(folder: Path, steps: Steps, value: Any) -> None:

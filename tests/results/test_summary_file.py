@@ -7,6 +7,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._analysis.compare.overview import overview_of
+from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results
 from rankproof._results.summary_file import read_summary
 from rankproof._server.library import ResultsLibrary
@@ -60,7 +61,12 @@ def test_an_edited_or_cut_summary_is_not_read(folder: Path) -> None:
 def test_labels_beside_the_folder_are_taken_up_by_loading(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.with_name("results.people.jsonl").write_text("")
     calls: list[str] = []
-    monkeypatch.setattr("rankproof._server.library.load_results", lambda path: calls.append(path) or load_results(path))
+
+    def recorded(path: str) -> ExperimentResult:
+        calls.append(path)
+        return load_results(path)
+
+    monkeypatch.setattr("rankproof._server.library.load_results", recorded)
     library = ResultsLibrary([str(folder)])
     library.summary(library.entries()[0])
     assert calls == [str(folder)]

@@ -64,6 +64,7 @@ OVER_FILES: Mapping[str, Sequence[str]] = {
     "convert": ["FILE", "out.jsonl"],
     "import": ["FILE", "-o", "out"],
     "answers": ["FILE"],
+    "online": ["FILE"],
     "generate": ["FILE", "--by", "heuristic", "-o", "out-queries"],
 }
 """Commands that read a file of the user, with their arguments; other commands read files in the same way."""

@@ -14,7 +14,7 @@ from rankproof._data.identity import NOT_IN_IDENTITY
 from .measure_pages import all_measures, link_of
 
 TOP: dict[str, tuple[str, ...]] = {
-    "Functions": ("_api",),
+    "Functions": ("_api", "_interleaving"),
     "Evaluating and comparing": ("_evaluation", "_analysis", "_fusion", "_report", "_plots", "measures"),
     "Data and files": ("_data", "_formats", "_importers"),
     "Experiments": ("_experiment", "_results", "_judge", "_generate"),

@@ -356,10 +356,6 @@ class DatasetBuilder:
         counts.add(not key, bool(key) and has_content, trimmed)
         return checked_id(key, column, source=self.place, line=line) if key else made_id(column, content)
 
-    def ids_of(self, column: str, names: Sequence[str]) -> RepeatedCells:
-        """The ids of rows by these cells, in which the queries or documents of a table repeat."""
-        return RepeatedCells(self._id_counts[column], names)
-
     def _own_notes(self) -> Iterator[str]:
         for what, changed in (("text", self._changed), ("value of a field", self._changed_fields)):
             for column, keys in changed.items():
@@ -446,3 +442,8 @@ def _grade_text(value: object) -> str:
         return value.strip()
     plain = plain_value(value)
     return "" if plain is None else str(plain).lower() if isinstance(plain, bool) else str(plain)
+
+
+def ids_by_cells(builder: DatasetBuilder, column: str, names: Sequence[str]) -> RepeatedCells:
+    """The ids of rows by these cells, in which the queries or documents of a table repeat."""
+    return RepeatedCells(builder._id_counts[column], names)

@@ -18,7 +18,7 @@ from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, column_of_ro
 from rankproof._formats.registry import format_of_suffix
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
-from rankproof._importers.builder import DatasetBuilder, field_names, number_in, plain_fields, plain_value
+from rankproof._importers.builder import DatasetBuilder, field_names, ids_by_cells, number_in, plain_fields, plain_value
 from rankproof._importers.folder import tables_of_split
 from rankproof.errors import InputError, for_message
 
@@ -352,7 +352,7 @@ class _RowReader:
         query_cells = (roles.query_id, roles.query, roles.weight, *roles.query_fields)
         document_cells = (roles.doc_id, roles.title, *roles.text, *roles.fields)
         self._query_ids, self._document_ids = (
-            builder.ids_of(column, [name for name in names if name is not None])
+            ids_by_cells(builder, column, [name for name in names if name is not None])
             for column, names in (("query", query_cells), ("document", document_cells))
         )
 

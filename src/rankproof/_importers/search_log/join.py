@@ -29,6 +29,10 @@ _Array = np.ndarray[Any, np.dtype[Any]]
 def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
     """The log of everything that was read; rows that belong to nothing are dropped and counted."""
     join = _Join(tables, tuple(sources))
+    if not join.count:
+        what = f"{pluralise(len(join.event_session), 'event')}, and no row of a query or of a document that was shown"
+        fix = "add the log of queries, or rows without an action for the documents that were shown"
+        raise InputError(what, fix=fix, source=join.sources[0])
     join.drop_sessions()
     sessions = join.sessions()
     return SearchLog(
