@@ -89,15 +89,20 @@ def _series(summary: Overview) -> tuple[str, str]:
     return summary.asked, summary.measure
 
 
+def readable_summary(row: LibraryRow) -> Overview:
+    """The summary of a row of readable results."""
+    assert row.summary is not None, "unreadable results have no trend"
+    return row.summary
+
+
 def _is_same_data(first: LibraryRow, second: LibraryRow) -> bool:
-    assert first.summary and second.summary, "rows of readable results"
-    return different_data(first.summary.data, second.summary.data) is None
+    mine, theirs = readable_summary(first), readable_summary(second)
+    return different_data(mine.data, theirs.data) is None
 
 
 def _change_text(before: LibraryRow, after: LibraryRow) -> str:
     """What changed from one result to the next: the chosen system, and its value unless the judgements differ."""
-    assert before.summary and after.summary, "rows of readable results"
-    old, new = before.summary, after.summary
+    old, new = readable_summary(before), readable_summary(after)
     moved = f"{old.first} → {new.first}" if old.first != new.first else ""
     if not _is_same_data(before, after):
         return ", ".join(filter(None, ("judgements changed" if old.judged != new.judged else "dataset changed", moved)))
@@ -168,20 +173,19 @@ class HomeTrends(Feature):
         if isinstance(own, RankproofError):
             raise own
         rows = [row for row in library_rows(self._library) if row.summary and row.summary.asked == own.asked]
-        return trend_of([row for row in rows if row.summary and row.summary.measure == own.measure], own, len(rows))
+        return trend_of([row for row in rows if readable_summary(row).measure == own.measure], own, len(rows))
 
 
 def trend_of(rows: Sequence[LibraryRow], own: Overview, of: int) -> Trend:
     """The trend of rows on the same queries, the newest first; `of` counts those by other measures too."""
-    systems = dict.fromkeys(name for row in rows if row.summary for name in row.summary.systems)
+    systems = dict.fromkeys(name for row in rows for name in readable_summary(row).systems)
     older = [*rows[1:], None]
     points = tuple(_point(row, before) for row, before in zip(rows, older, strict=True))[::-1]
     return Trend(own.dataset, own.measure, is_fraction(own.measure), tuple(systems), points, of - len(rows))
 
 
 def _point(row: LibraryRow, before: LibraryRow | None) -> TrendPoint:
-    assert row.summary is not None, "a row of readable results"
-    summary, old = row.summary, None if before is None else before.summary
+    summary, old = readable_summary(row), None if before is None else before.summary
     is_same = before is None or _is_same_data(before, row)
     has_new_judgements = not is_same and old is not None and old.judged != summary.judged
     return TrendPoint(
