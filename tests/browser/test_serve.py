@@ -64,7 +64,7 @@ def shown(page: Any) -> tuple[str, str]:
 
 def test_from_the_list_to_five_judgements_by_keyboard_alone(page: Any, served: Visitor, tmp_path: Path) -> None:
     assert page.url == f"http://{served.host}/"
-    assert page.locator("h2").all_inner_texts() == ["newer", "older"]
+    assert page.locator(".name").all_inner_texts() == ["newer", "older"]
     follow(page, "Report of older, folder old")
     assert page.inner_text("h1") == "older"
     follow(page, "Compare")

@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 
 import rankproof as rp
-from rankproof._analysis.compare import comparison
+from rankproof._analysis.compare import decide_systems
 from rankproof._analysis.decision.record import Decision
 from rankproof._cli.main import main
 from rankproof._data.table import Column, Table
@@ -342,8 +342,8 @@ def test_run_compares_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         made.append(decide(*arguments, **settings))
         return made[-1]
 
-    decide = comparison._decision
-    monkeypatch.setattr(comparison, "_decision", counted)
+    decide = decide_systems._decision
+    monkeypatch.setattr(decide_systems, "_decision", counted)
     assert main(["run", "--systems", "bm25,bm25-title", "--limit", "5", "-o", str(tmp_path / "out"), "--quiet"]) == 0
     assert (tmp_path / "out" / "report.html").exists()
     assert len(made) == 1

@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def guest(folder: Path) -> Iterator[Visitor]:
-    with serving([folder], routes=routes) as visitor:
+    with serving([folder], routes=routes, features=lambda library, log: ()) as visitor:
         yield visitor.enter()
 
 

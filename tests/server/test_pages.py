@@ -71,7 +71,7 @@ def guest(home: Path) -> Iterator[Visitor]:
 
 def ids(visitor: Visitor) -> dict[str, str]:
     """The name of each experiment in the list with its id."""
-    return dict(map(reversed, re.findall(r'<h2><a href="/r/(\d+)">([^<]*)</a></h2>', visitor.get("/").text)))
+    return dict(map(reversed, re.findall(r'<a class="name" href="/r/(\d+)">([^<]*)</a>', visitor.get("/").text)))
 
 
 def test_the_list_shows_each_experiment_newest_first(guest: Visitor) -> None:
@@ -293,10 +293,12 @@ def assert_inert(page: str, path: str) -> None:
     """Nothing in the page runs, loads or hides that is not ours."""
     found = Elements(page).found
     tags = [tag for tag, _ in found]
-    assert tags.count("script") == (2 if path.endswith("judge") else 0)
+    assert tags.count("script") == {"judge": 2, "": 1}.get(path.rpartition("/")[2], 0)
     assert (tags.count("style"), tags.count("title"), tags.count("link")) == (1, 1, 1)
     assert not {"img", "svg", "base", "iframe", "object", "form"} & set(tags)
-    assert not [name for _, given in found for name in given if name.startswith("on") or name in ("style", "src")]
+    sources = [given["src"] for _, given in found if "src" in given]
+    assert sources == (["/static/home.js"] if path == "/" else [])
+    assert not [name for _, given in found for name in given if name.startswith("on") or name == "style"]
     assert all(link.startswith(("/", "#")) for link in Elements(page).links())
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2028\u2029]", page)
 

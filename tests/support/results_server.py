@@ -20,6 +20,7 @@ from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
 from rankproof._server.api import Api, ApiRoute, Permission
 from rankproof._server.features import Feature
+from rankproof._server.home import HomeTrends
 from rankproof._server.judgement_log import JudgementLog
 from rankproof._server.judging_page import JudgingPage
 from rankproof._server.judging_queue import DocumentTexts, QueueOptions
@@ -113,7 +114,7 @@ def serving(
     queue: QueueOptions | None = None,
     permissions: Collection[Permission] = (),
     routes: Callable[[ResultsLibrary], Iterable[ApiRoute]] = lambda library: (),
-    features: Callable[[ResultsLibrary, JudgementLog | None], Sequence[Feature]] = lambda library, log: (),
+    features: Callable[[ResultsLibrary, JudgementLog | None], Sequence[Feature]] = lambda library, log: (HomeTrends(library),),
 ) -> Iterator[Visitor]:
     """A server in a thread, and a visitor who has the address; an error inside fails the test."""
     log = None if judge is None else JudgementLog(str(judge))

@@ -178,10 +178,7 @@ def gate(
         raise UsageError("a self-test compares a system with itself", fix="leave out baseline=, save= and log=")
     if baseline is None and not thresholds and save is None and not self_test:
         raise UsageError("no requirement", fix="specify a baseline (--baseline), thresholds= or a file to save=")
-    if max_drops is not None and not isinstance(max_drops, Mapping):
-        raise UsageError(f"max_drops cannot be {type_phrase(max_drops)}", fix='pass {measure: drop}, such as {"nDCG@10": 0.02}')
-    if not isinstance(thresholds, Iterable):
-        raise UsageError(f"thresholds cannot be {type_phrase(thresholds)}", fix='pass a text or texts, such as "nDCG@10>=0.45"')
+    _check_bounds(thresholds, max_drops)
     target = None if save is None else path_text(save, "save")
     settings = GateOptions.of(
         thresholds=[thresholds] if isinstance(thresholds, str) else thresholds,
@@ -214,6 +211,13 @@ def gate(
     )
     kept = () if target is None else tuple(_saved_notes(inputs, target, names, gated, accept_loss=accept_loss))
     return replace(gated, notes=(*value_notes(inputs.result.systems), *gated.notes, *kept))
+
+
+def _check_bounds(thresholds: object, max_drops: object) -> None:
+    if max_drops is not None and not isinstance(max_drops, Mapping):
+        raise UsageError(f"max_drops cannot be {type_phrase(max_drops)}", fix='pass {measure: drop}, such as {"nDCG@10": 0.02}')
+    if not isinstance(thresholds, Iterable):
+        raise UsageError(f"thresholds cannot be {type_phrase(thresholds)}", fix='pass a text or texts, such as "nDCG@10>=0.45"')
 
 
 def _saved_notes(

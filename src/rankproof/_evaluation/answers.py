@@ -210,6 +210,8 @@ def _check_inputs(measure: AnswerMeasure, cases: Sequence[AnswerCase]) -> None:
 
 
 Sources = Mapping[tuple[str, ClaimUnit], VerdictSource]
+Outcomes = Sequence[tuple[AnswerCase, float | str | None]]
+"""Each answer with its value, or why it has none."""
 
 
 def _verdict_sources(
@@ -273,16 +275,33 @@ def _claim_outcome(measure: ClaimMeasure, case: AnswerCase, sources: Sources) ->
     return measure.outcome(case, {} if source is None else source.of(case))
 
 
-def _measure_result(
-    measure: AnswerMeasure, outcomes: Sequence[tuple[AnswerCase, float | str | None]], failed: Mapping[str, int]
-) -> MeasureResult:
+def _measure_result(measure: AnswerMeasure, outcomes: Outcomes, failed: Mapping[str, int]) -> MeasureResult:
     """The mean over the queries with a value, and why the others have none.
 
     Of a query with several answers, the value is their mean; a failed or missing one among them counts as the worst value, and so
     does an abstention, unless the reference says that there is no answer.
     """
+    by_query = _values_by_query(worst_value(measure), outcomes, failed)
+    values = np.array([math.fsum(own) / len(own) for own in by_query.values()], dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise UsageError(f"{for_message(str(measure))} gave a value that is not finite", fix="check the encoder")
+    reasons = _reasons(outcomes, by_query)
+    unjudged = [*reasons.values()].count("failed")
+    return MeasureResult(
+        measure,
+        measure.summarise(values) if len(values) else math.nan,
+        tuple(by_query),
+        values,
+        reasons=reasons,
+        bounds=_bounds(measure, values, unjudged) if unjudged else None,
+        repeats=by_query if any(len(own) > 1 for own in by_query.values()) else {},
+        repeat_reasons=_repeat_reasons(outcomes, by_query),
+    )
+
+
+def _values_by_query(worst: float | None, outcomes: Outcomes, failed: Mapping[str, int]) -> dict[str, FloatArray]:
+    """The values of the answers to each query that has one, with the worst value for those that failed or are missing."""
     collected: dict[str, list[float]] = {case.query: [] for case, _ in outcomes}
-    worst = worst_value(measure)
     valued = set()
     for case, outcome in outcomes:
         if outcome is not None and not isinstance(outcome, str):
@@ -290,14 +309,15 @@ def _measure_result(
             collected[case.query].append(outcome)
         elif worst is not None and (outcome == "missing" or (outcome == "abstained" and case.references != NO_ANSWER)):
             collected[case.query].append(worst)
-    by_query = {
+    return {
         query: np.array([*own, *([] if worst is None else [worst] * failed.get(query, 0))], dtype=np.float64)
         for query, own in collected.items()
         if query in valued
     }
-    values = np.array([math.fsum(own) / len(own) for own in by_query.values()], dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise UsageError(f"{for_message(str(measure))} gave a value that is not finite", fix="check the encoder")
+
+
+def _reasons(outcomes: Outcomes, by_query: Mapping[str, FloatArray]) -> dict[str, str]:
+    """Why queries have no value, or one of an answer that is missing."""
     # The first reason of a query counts, and queries stay in the order of their last case.
     reasons = {case.query: why for case, why in reversed(outcomes) if isinstance(why, str) and case.query not in by_query}
     reasons = dict(reversed(reasons.items()))
@@ -305,24 +325,16 @@ def _measure_result(
     silent = [query for query in by_query if query not in answered]
     if not any(by_query[query].any() for query in silent):
         reasons |= dict.fromkeys(silent, "missing")
-    mean = measure.summarise(values) if len(values) else math.nan
-    unjudged = [*reasons.values()].count("failed")
-    bounds = _bounds(measure, values, unjudged) if unjudged else None
-    repeats = by_query if any(len(own) > 1 for own in by_query.values()) else {}
+    return reasons
+
+
+def _repeat_reasons(outcomes: Outcomes, by_query: Mapping[str, FloatArray]) -> dict[str, tuple[str, ...]]:
+    """Why single answers to queries with a value have none."""
     repeat_reasons: dict[str, tuple[str, ...]] = {}
     for case, outcome in outcomes:
         if isinstance(outcome, str) and outcome != "missing" and case.query in by_query:
             repeat_reasons[case.query] = (*repeat_reasons.get(case.query, ()), outcome)
-    return MeasureResult(
-        measure,
-        mean,
-        tuple(by_query),
-        values,
-        reasons=reasons,
-        bounds=bounds,
-        repeats=repeats,
-        repeat_reasons=repeat_reasons,
-    )
+    return repeat_reasons
 
 
 def _with_errors(

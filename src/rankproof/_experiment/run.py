@@ -42,7 +42,7 @@ from rankproof._experiment.experiment import Experiment, system_kind, systems_bu
 from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.levels import Levels, evaluate_levels
 from rankproof._experiment.queries import latency_sample, select_queries
-from rankproof._experiment.repeats import repeat_notes, repeated_stage_runs, with_other_rankings, with_repeats
+from rankproof._experiment.repeats import RepeatedRuns, repeat_notes, repeated_stage_runs, with_other_rankings, with_repeats
 from rankproof._experiment.runner import StageRun, StageRunner
 from rankproof._io.cache_items import CacheUse, checked_size
 from rankproof._io.corpus_store import CorpusStorage
@@ -198,6 +198,61 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
     start = time.monotonic()
     toml = experiment_toml(experiment)
     check_judges(experiment.measures)
+    ranked = _rank(executor, experiment, options)
+    dataset, levels = ranked.dataset, ranked.levels
+    system_runs = build_system_runs(experiment.systems, ranked.stage_runs, levels, ranked.collapse_facts)
+    system_runs = tuple(with_repeats(run, ranked.repeated, levels.runs) for run in system_runs)
+    texts = Queries(ranked.queries, source=dataset.queries.source)
+    replies = _texts_in_replies(ranked.stage_runs.values())
+    snippets = build_snippets(levels.dataset, levels.runs.values(), replies)
+    contexts, context_notes = passage_contexts(experiment.systems, system_runs, dataset.corpus, replies)
+    answers = _evaluate_answers(experiment, system_runs, texts, levels, options.threads, ranked.document, contexts)
+    return ExperimentResult(
+        name=experiment.name,
+        fingerprint=levels.fingerprint,
+        queries=tuple(query.id for query in ranked.queries),
+        result=levels.result,
+        system_runs=system_runs,
+        qrels=levels.dataset.qrels,
+        texts=texts,
+        snippets=snippets,
+        titles=title_lengths(levels.dataset, snippets),
+        urls=document_urls(levels.dataset, snippets),
+        experiment=toml,
+        provenance=_provenance(experiment, ranked, options, time.monotonic() - start),
+        notes=(*ranked.input_notes, *levels.notes, *answers.notes, *context_notes, *ranked.run_notes),
+        rel=experiment.rel,
+        judged_only=experiment.judged_only,
+        decision_settings=experiment.decision_settings,
+        chunks=levels.chunks.result,
+        answers=answers.result,
+        judged_documents=answers.judged_documents,
+        contexts=contexts,
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Ranked:
+    """The rankings of all systems, evaluated, with the facts and notes of the dataset, the queries and the run.
+
+    `document` gives the document of each document of the corpus after collapsing; `repeated` are the runs after the first.
+    """
+
+    dataset: Dataset
+    queries: Sequence[Query]
+    stage_runs: Mapping[str, StageRun]
+    repeated: RepeatedRuns
+    levels: Levels
+    document: Callable[[str], str]
+    judges: Mapping[str, Any]
+    collapse_facts: Mapping[str, Any]
+    device_facts: Mapping[str, Any]
+    input_notes: tuple[str, ...]
+    run_notes: tuple[str, ...]
+
+
+def _rank(executor: Executor, experiment: Experiment, options: RunOptions) -> _Ranked:
+    """Every system on every query, evaluated."""
     loaded = load_judged_dataset(experiment, CorpusStorage(options.home, options.partition_size, progress=options.progress))
     dataset = loaded.dataset
     _check_systems(experiment.systems, dataset, options.budget)
@@ -214,45 +269,18 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
         ranked = {**stage_runs, **with_other_rankings(repeated, stage_runs)}
         levels = evaluate_levels(experiment, dataset, loaded.own, collapse, ranked, runner, selection.judged)
         session_notes = runner.context.session.notes()
-    system_runs = build_system_runs(experiment.systems, stage_runs, levels, collapse.facts() if collapse else {})
-    system_runs = tuple(with_repeats(run, repeated, levels.runs) for run in system_runs)
-    texts = Queries(queries, source=dataset.queries.source)
-    replies = _texts_in_replies(stage_runs.values())
-    snippets = build_snippets(levels.dataset, levels.runs.values(), replies)
-    document = document_resolver(dataset.corpus, collapse.values if collapse else None)
-    contexts, context_notes = passage_contexts(experiment.systems, system_runs, dataset.corpus, replies)
-    answers = _evaluate_answers(experiment, system_runs, texts, levels, options.threads, document, contexts)
-    return ExperimentResult(
-        name=experiment.name,
-        fingerprint=levels.fingerprint,
-        queries=tuple(query.id for query in queries),
-        result=levels.result,
-        system_runs=system_runs,
-        qrels=levels.dataset.qrels,
-        texts=texts,
-        snippets=snippets,
-        titles=title_lengths(levels.dataset, snippets),
-        urls=document_urls(levels.dataset, snippets),
-        experiment=toml,
-        provenance={**_provenance(experiment, levels, options, time.monotonic() - start, loaded.facts), **devices.facts()},
-        notes=(
-            *dataset.notes,
-            *loaded.notes,
-            *selection.notes(),
-            *levels.notes,
-            *answers.notes,
-            *context_notes,
-            *session_notes,
-            *repeat_notes(experiment.systems, options.repeats),
-            *devices.notes,
-        ),
-        rel=experiment.rel,
-        judged_only=experiment.judged_only,
-        decision_settings=experiment.decision_settings,
-        chunks=levels.chunks.result,
-        answers=answers.result,
-        judged_documents=answers.judged_documents,
-        contexts=contexts,
+    return _Ranked(
+        dataset=dataset,
+        queries=queries,
+        stage_runs=stage_runs,
+        repeated=repeated,
+        levels=levels,
+        document=document_resolver(dataset.corpus, collapse.values if collapse else None),
+        judges=loaded.facts,
+        collapse_facts=collapse.facts() if collapse else {},
+        device_facts=devices.facts(),
+        input_notes=(*dataset.notes, *loaded.notes, *selection.notes()),
+        run_notes=(*session_notes, *repeat_notes(experiment.systems, options.repeats), *devices.notes),
     )
 
 
@@ -292,9 +320,8 @@ def _evaluate_answers(
     )
 
 
-def _provenance(
-    experiment: Experiment, levels: Levels, options: RunOptions, seconds: float, judges: Mapping[str, Any]
-) -> dict[str, Any]:
+def _provenance(experiment: Experiment, ranked: _Ranked, options: RunOptions, seconds: float) -> dict[str, Any]:
+    levels = ranked.levels
     return {
         **provenance(),
         "seconds": seconds,
@@ -307,7 +334,8 @@ def _provenance(
         **({} if options.repeats == 1 else {"repeats": options.repeats}),
         **({} if options.on is None else {"on": options.on}),
         **levels.facts,
-        **({JUDGEMENTS_KEY: dict(judges)} if judges else {}),
+        **({JUDGEMENTS_KEY: dict(ranked.judges)} if ranked.judges else {}),
+        **ranked.device_facts,
     }
 
 

@@ -24,6 +24,7 @@ from rankproof._results.label_tasks import continued_draw
 from rankproof._server.agreement_page import MERGE_RULE, AgreementPage, open_disagreements
 from rankproof._server.api import Api
 from rankproof._server.features import ID_PATTERN, Feature, Route, StaticModules, View
+from rankproof._server.home import MOST_TRENDS, home_rows
 from rankproof._server.judging_page import JudgingPage
 from rankproof._server.judging_queue import DocumentTexts, JudgingQueue, QueueOptions, build_draw_queue, build_queue, new_draw
 from rankproof._server.labelling import LabellingPages
@@ -37,7 +38,7 @@ from rankproof._server.library import (
     results_stamp,
 )
 from rankproof._server.nuggets_page import NuggetsPage
-from rankproof._server.responses import HTML, HttpError, PageResponse, html_page, text_response
+from rankproof._server.responses import HTML, HttpError, PageResponse, html_page, module_page, text_response
 from rankproof.errors import RankproofError
 
 _MAX_QUEUES = 8
@@ -259,12 +260,26 @@ class Router:
 
     def _list(self) -> PageResponse:
         rows = library_rows(self._library)
-        readable = {row.id for row in rows if row.summary}
-        labels = {entry.id: self._labelling.counts(entry) for entry in self._library.entries() if entry.id in readable}
-        nuggets = None if self._nuggets_page is None else self._nuggets_page.counts()
-        judge = self._judging.is_on
-        actions = {id: [link for feature in self._features for link in feature.actions(id)] for id in readable}
-        return html_page("list.html.j2", title="Results", rows=rows, labels=labels, judge=judge, nuggets=nuggets, actions=actions)
+        homes = home_rows(rows)
+        entries = {entry.id: entry for entry in self._library.entries()}
+        labels = {home.row.id: self._labelling.counts(entries[home.row.id]) for home in homes}
+        return module_page(
+            "home.html.j2",
+            "home.js",
+            styles=["home.css"],
+            title="Results",
+            count=len(rows),
+            rows=homes,
+            unreadable=[row for row in rows if row.summary is None],
+            trends=list({home.trend: home for home in homes if home.trend}.values())[:MOST_TRENDS],
+            labels=labels,
+            judge=self._judging.is_on,
+            nuggets=None if self._nuggets_page is None else self._nuggets_page.counts(),
+            actions={home.row.id: self._actions(home.row.id) for home in homes},
+        )
+
+    def _actions(self, id: str) -> list[tuple[str, str]]:
+        return [link for feature in self._features for link in feature.actions(id)]
 
     def _report(self, entry: LibraryEntry) -> PageResponse:
         key = (entry.id, results_stamp(entry), labels_stamp(entry))
@@ -277,7 +292,7 @@ class Router:
             links.append((f"/r/{entry.id}/judge", "Judge"))
         if self._labelling.has_claims(entry):
             links.append((f"/r/{entry.id}/label", "Label claims"))
-        links += (link for feature in self._features for link in feature.actions(entry.id))
+        links += self._actions(entry.id)
         return render_report(self._library.results(entry), links).encode(errors="backslashreplace")
 
     def _comparison_choices(self, entry: LibraryEntry) -> PageResponse:

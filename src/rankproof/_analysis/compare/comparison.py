@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from rankproof._analysis.compare.decide_systems import ComparedSystems, DecisionRule, decide_systems
 from rankproof._analysis.compare.decision_data import (
     answering_notes,
     default_baseline,
-    failed_calls,
-    judged_only_values,
     left_out_notes,
     left_out_queries_note,
     only_systems,
-    same_systems,
     system_costs,
     systems_with_rankings,
     systems_without_documents,
     timing_notes,
     unknown_cost_notes,
-    with_copies,
-    with_judge_noise,
-    with_pairs_to_judge,
-    with_relevant_documents,
-    with_repeats,
-    without_copies,
 )
 from rankproof._analysis.compare.joined_values import (
     JoinedValues,
     MeasuresLike,
     common_values,
     decision_values,
-    only_queries,
     primary_first,
     settings_primary,
     with_measures,
@@ -54,24 +45,20 @@ from rankproof._analysis.compare.tables import (
     systems_table,
     verdict_table,
 )
-from rankproof._analysis.compare.unjudged_documents import audit_command, checked_judgements, with_unjudged_documents
-from rankproof._analysis.compare.value_judge import checked_labels_by, judge_of_values
 from rankproof._analysis.decision.decide import DecisionData, decide
 from rankproof._analysis.decision.judge_sentences import outside_range_note
-from rankproof._analysis.decision.record import Costs, Decision
+from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.decision.repeats import REPEATS, repeats_table
 from rankproof._analysis.decision.scenarios import doubt_table
 from rankproof._analysis.inputs import AnalysisInput, checked_system, named_measure
 from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import Grouping
-from rankproof._data.arrays import FloatArray
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, ViewedTables
 from rankproof._results.decision_settings import Completeness, LabelsBy
 from rankproof._results.experiment_result import reused_replies
-from rankproof._statistics.decision_rule import Margin, MarginLike, checked_looks, parse_margin
-from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
+from rankproof._statistics.decision_rule import MarginLike
 from rankproof._statistics.options import Looks
 from rankproof.measures._base import Measure
 
@@ -179,10 +166,9 @@ def compare_inputs(
     segments.
     """
     options, settings = options or CompareOptions(), inputs.decision_settings
-    margin = settings.margin if margin is None else margin
-    labels_by = checked_labels_by(settings.labels_by if labels_by is None else labels_by)
-    looks = checked_looks(settings.looks if looks is None else looks)
-    judgements = checked_judgements(settings.judgements if judgements is None else judgements)
+    rule = DecisionRule.of(
+        settings.updated(margin=margin, labels_by=labels_by, looks=looks, judgements=judgements), seed=options.seed
+    )
     answering = [name for name in inputs.systems if name not in systems_with_rankings(inputs)]
     inputs = only_systems(inputs, systems_with_rankings(inputs)) if answering else inputs
     baseline = settings.baseline if baseline is None and settings.baseline in inputs.systems else baseline
@@ -196,41 +182,40 @@ def compare_inputs(
     if not kept.systems:
         return _nothing_retrieved(inputs, primary)
     whole, *others = decision_values(kept, measures, primary)
-    if labels is not None:
-        from rankproof._analysis.compare.people_labels import with_labels_file
-
-        kept = with_labels_file(kept, whole.measures[0], labels)
-    counted = with_relevant_documents(kept, whole.measures[0], whole.queries)
-    joined = only_queries(whole, counted) if not all(counted) else whole
-    allowed = None if margin is None else parse_margin(margin, is_fraction=joined.measures[0].is_fraction)
-    shown_baseline = named if named in kept.systems else default_baseline(kept)
+    systems = ComparedSystems.of(_with_labels(kept, whole.measures[0], labels), whole, costs_of)
+    joined, shown_baseline = systems.joined, named if named in kept.systems else default_baseline(kept)
     against = None if named is None else shown_baseline
     tested = [(values, _tested(values, against, pairs, options)) for values in (joined, *others)]
-    copies = same_systems(kept, whole, costs_of, shown_baseline)
-    distinct = only_systems(kept, [name for name in kept.systems if name not in copies]) if copies else kept
-    own, own_all = (without_copies(values, copies) if copies else values for values in (joined, whole))
-    data = _decision_data(distinct, own, costs_of, len(whole.queries), is_complete=judgements is not None)
-    decision = _decision(distinct, own, own_all, data, labels_by, margin=allowed, baseline=named, looks=looks, seed=options.seed)
-    decision = decision if judgements is not None else with_unjudged_documents(distinct, own, data, decision)
-    decision = replace(decision, judgements=judgements, reused_replies=reused_replies(inputs.system_runs))
-    if decision.unjudged_rival is not None or decision.judge_next:
-        decision = replace(decision, audit_command=audit_command(kept, joined.measures[0]))
-    decision = with_copies(decision, copies, joined, costs_of, failed_calls(kept)) if copies else decision
-    decision = with_repeats(kept, decision, joined)
+    decision = decide_systems(systems, rule, named=named, baseline=shown_baseline)
+    decision = replace(decision, reused_replies=reused_replies(inputs.system_runs))
     notes = (
         *left_out_notes(empty, named, shown_baseline),
         *answering_notes(answering),
-        *unknown_cost_notes(costs_of, kept.systems),
-        *timing_notes(inputs, costs_of),
-        *joined.notes,
-        *outside_range_note(decision),
-        *(() if decision.is_corrected else left_out_queries_note(whole, counted)),
+        *_decision_notes(systems, decision),
         *_other_sizes(joined, others),
         *(all_systems_notes(joined, options.test) if tested[0][1] else ()),
         *_power_notes(tested[0][1], joined, options),
     )
     comparison = _comparison(tested, decision, shown_baseline, named is not None, empty, notes, options)
     return _with_further_tables(comparison, joined, groupings, against)
+
+
+def _with_labels(inputs: AnalysisInput, measure: Measure, labels: str | None) -> AnalysisInput:
+    if labels is None:
+        return inputs
+    from rankproof._analysis.compare.people_labels import with_labels_file
+
+    return with_labels_file(inputs, measure, labels)
+
+
+def _decision_notes(systems: ComparedSystems, decision: Decision) -> Iterator[str]:
+    """Notes on costs, on values and on the queries without a part in the decision."""
+    yield from unknown_cost_notes(systems.costs, systems.inputs.systems)
+    yield from timing_notes(systems.inputs, systems.costs)
+    yield from systems.joined.notes
+    yield from outside_range_note(decision)
+    if not decision.is_corrected:
+        yield from left_out_queries_note(systems.whole, systems.counted)
 
 
 def _with_further_tables(
@@ -244,51 +229,6 @@ def _with_further_tables(
     doubt = (table,) if (table := doubt_table(decision)) is not None else ()
     every = (*repeats, *tables, *comparison.tables, *doubt)
     return replace(comparison, segments=segments, tables=every, notes=(*comparison.notes, *notes))
-
-
-def _decision_data(kept: AnalysisInput, joined: JoinedValues, costs: Costs, queries: int, *, is_complete: bool) -> DecisionData:
-    """What the decision on the primary measure is made of."""
-    measure = joined.measures[0]
-    return DecisionData(
-        measure=measure,
-        systems=joined.systems,
-        values=joined.values[0],
-        weights=joined.weights,
-        costs=costs,
-        failed=failed_calls(kept),
-        judged_only=None if is_complete else judged_only_values(kept, kept.result, str(measure), joined.queries),
-        missing=joined.missing,
-        queries=queries,
-        without_relevant=queries - len(joined.queries),
-    )
-
-
-def _decision(
-    kept: AnalysisInput,
-    joined: JoinedValues,
-    whole: JoinedValues,
-    data: DecisionData,
-    labels_by: LabelsBy | None,
-    *,
-    margin: Margin | None,
-    baseline: str | None,
-    looks: Looks,
-    seed: int,
-) -> Decision:
-    """The decision on the primary measure, with what failed, the noise of the judge, and which pairs to judge next."""
-
-    def decide_by(data: DecisionData, mode: Looks = looks) -> Decision:
-        return decide(data, margin=margin, baseline=baseline, looks=mode, interval=_interval_of(joined), seed=seed)
-
-    judge = judge_of_values(kept, data.measure, joined.queries)
-    if judge is not None and labels_by is None:
-        from rankproof._analysis.compare.judged_decision import judged_decision
-
-        return with_judge_noise(kept, judged_decision(kept, joined, whole, data, judge, decide_by))
-    decision = decide_by(data)
-    decision = replace(decision, judge=judge, labels_by=None if judge is None else labels_by)
-    decision = with_judge_noise(kept, decision)
-    return decision if decision.decided else with_pairs_to_judge(kept, decision)
 
 
 def _other_sizes(joined: JoinedValues, others: Sequence[JoinedValues]) -> Iterator[str]:
@@ -310,15 +250,6 @@ def _tested(
     if len(joined.systems) < 2 or len(joined.queries) < 2:
         return []
     return compare_pairs(joined, baseline, options) if pairs is None else compare_named_pairs(joined, pairs, options)
-
-
-def _interval_of(joined: JoinedValues) -> Callable[[FloatArray], Interval | None]:
-    """The 95% interval of a mean difference, None where few queries differ."""
-
-    def interval(differences: FloatArray) -> Interval | None:
-        return mean_interval(differences, weights=joined.weights) if enough_differ(differences, joined.weights) else None
-
-    return interval
 
 
 def _power_notes(tested: Sequence[PairComparison], joined: JoinedValues, options: CompareOptions) -> Iterator[str]:
