@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -16,6 +18,7 @@ from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.ordering import Ranking
 from rankproof._data.qrels import Qrels
+from rankproof._experiment import cache
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.queries import queries_with_text, select_judged
 from rankproof._experiment.run import RunOptions, run_experiment, total_cost
@@ -216,6 +219,13 @@ def test_a_change_of_documents_queries_or_stage_is_recomputed(tmp_path: Path) ->
     assert len(Counted.built) == 3
 
 
+def stage_archive(**arrays: bytes) -> bytes:
+    """An archive of arrays, as files of stages are."""
+    archive = io.BytesIO()
+    np.savez(archive, **{name: np.frombuffer(content, np.uint8) for name, content in arrays.items()})  # type: ignore[arg-type]
+    return archive.getvalue()
+
+
 def test_a_damaged_cache_file_is_reported_renamed_and_recomputed(tmp_path: Path) -> None:
     first = run_experiment(experiment(), RunOptions(cache=tmp_path))
     for path in (tmp_path / "stages").iterdir():
@@ -226,6 +236,20 @@ def test_a_damaged_cache_file_is_reported_renamed_and_recomputed(tmp_path: Path)
         with pytest.raises(ExternalError, match=r"corrupt .*renamed to .damaged; run again") as told:
             run_experiment(experiment(), RunOptions(cache=tmp_path))
         assert told.value.exit_code == 1
+    assert numbers(run_experiment(experiment(), RunOptions(cache=tmp_path))) == numbers(first)
+
+
+ARCHIVES = (stage_archive(), stage_archive(meta=b"{}"), stage_archive(meta=b"["))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"no archive", *ARCHIVES])
+def test_a_cache_file_with_a_valid_digest_and_unreadable_content_is_corrupt(content: bytes, tmp_path: Path) -> None:
+    first = run_experiment(experiment(), RunOptions(cache=tmp_path))
+    for path in (tmp_path / "stages").iterdir():
+        path.write_bytes(cache._FILE_HEADER + hashlib.sha256(content).digest() + content)
+    for _ in first.system_runs:
+        with pytest.raises(ExternalError, match=r"corrupt \(unreadable content\); it was renamed to .damaged; run again"):
+            run_experiment(experiment(), RunOptions(cache=tmp_path))
     assert numbers(run_experiment(experiment(), RunOptions(cache=tmp_path))) == numbers(first)
 
 

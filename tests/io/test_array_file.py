@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,13 +104,13 @@ def test_the_checksum_is_verified_once_in_a_process(tmp_path: Path, monkeypatch:
     path = tmp_path / "a"
     subprocess.run([sys.executable, "-c", WRITE, str(path)], check=True)
     verified: list[int] = []
-    checksum = array_files._checksum
+    digest = array_files._digest
 
-    def count(data: memoryview) -> int:
+    def count(data: memoryview) -> bytes:
         verified.append(len(data))
-        return checksum(data)
+        return digest(data)
 
-    monkeypatch.setattr(array_files, "_checksum", count)
+    monkeypatch.setattr(array_files, "_digest", count)
     open_arrays(path)
     open_arrays(path)
     assert len(verified) == 1
@@ -132,3 +136,25 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
         write_arrays(path, {"one": np.arange(9)})
     assert os.listdir(tmp_path) == ["a"]
     assert open_arrays(path).arrays["one"].tolist() == [0, 1, 2, 3, 4]
+
+
+HEADS: list[Any] = [[], {}, 7, {"arrays": [], "facts": {}, "more": 1}, {"arrays": [["one", "<i8", [10**30]]], "facts": {}}]
+ODD_ARRAYS = [("O", [2]), ("<i8", [-1]), ("x", [1]), (3, 4), ("<i8", ["a"])]
+HEADS += [{"arrays": [["one", kind, shape]], "facts": {}} for kind, shape in ODD_ARRAYS]
+
+
+@pytest.mark.parametrize("head", HEADS, ids=json.dumps)
+def test_a_header_that_describes_no_arrays_is_corrupt_whatever_its_digest(head: Any, tmp_path: Path) -> None:
+    text = json.dumps(head).encode()
+    start = array_files._HEADER.size
+    body = (bytes(start) + text).ljust(-(-(start + len(text)) // 64) * 64, b"\0") + bytes(64)
+    size = len(body) + array_files._FOOTER.size
+    body = array_files._HEADER.pack(array_files._MARK, len(text), size) + body[start:]
+    (tmp_path / "a").write_bytes(body + hashlib.sha256(body).digest())
+    with pytest.raises(ExternalError, match="corrupt"):
+        open_arrays(tmp_path / "a")
+    shapes = json.dumps(head["arrays"] if isinstance(head, dict) and "arrays" in head else head).encode()
+    parts = struct.pack("<QQd", len(shapes), len(shapes), 1.0) + shapes
+    record = array_files.RECORD_MARK + bytes(4) + hashlib.sha256(parts).digest() + parts
+    read = array_files.record_at(memoryview(record), 0)
+    assert read is None or not read.block

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rankproof._cli.main import main
+from rankproof._io import cache_items as cache_items_module
 from rankproof._io.cache_items import KINDS, CacheHold, CacheUse, cache_items, checked_size, remove_items
 from rankproof._io.temporary import is_temporary, lock_alone, temporary_name
 from rankproof.errors import ExternalError, UsageError
@@ -162,6 +163,22 @@ def test_a_removal_that_is_interrupted_leaves_no_part_of_an_entry(tmp_path: Path
     assert rest.size == 10
     assert [one.size for one in remove_items([rest])] == [10]
     assert cache_items(tmp_path / "indexes") == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no owner ids and modes")
+def test_a_folder_that_other_users_can_write_to_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "own cache"
+    home.mkdir()
+    home.chmod(0o777)
+    with pytest.raises(ExternalError, match=r"own cache: every user can write to the cache folder; run: chmod o-w '") as told:
+        CacheHold(home)
+    subprocess.run(str(told.value).partition("run: ")[2], shell=True, check=True)
+    with CacheHold(home):
+        pass
+    monkeypatch.setattr(os, "geteuid", lambda: os.stat(home).st_uid + 1)
+    monkeypatch.setattr(cache_items_module, "_ROOT", os.stat(home).st_uid + 2)
+    with pytest.raises(ExternalError, match="belongs to another user; choose another cache folder"):
+        CacheHold(tmp_path / "own cache")
 
 
 def test_a_cache_that_cannot_be_written_is_used_without_a_lock(tmp_path: Path) -> None:

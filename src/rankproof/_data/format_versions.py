@@ -8,9 +8,9 @@ SUMMARY = 4
 """Of summary.json in a results folder."""
 STAGE_CACHE = 12
 """Of the cached outputs of stages: a part of their keys, and of the header of each file."""
-JOURNAL = 2
+JOURNAL = 3
 """Of the records of journals, which hold the finished blocks of a stage and the replies of language models."""
-ARRAY_FILE = 1
+ARRAY_FILE = 2
 """Of files of arrays, such as the vectors of a partition."""
 BM25_INDEX = 1
 """Of the index of BM25 of a partition: a part of its key."""

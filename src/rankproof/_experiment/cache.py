@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 from weakref import finalize
+from zipfile import BadZipFile
 
 from rankproof._data import format_versions
 from rankproof._executors.base import Progress
@@ -60,10 +61,13 @@ class StageCache:
             not content.startswith(_FILE_HEADER)
             or content[len(_FILE_HEADER) : len(_FILE_HEADER) + _DIGEST_LENGTH] != hashlib.sha256(body).digest()
         ):
-            self._set_aside(path)
-            raise cache_corruption_error(path, CHECKSUM_MISMATCH, "it was renamed to .damaged")
+            raise self._set_aside(path, CHECKSUM_MISMATCH)
+        try:
+            output = read_stage_output(body)
+        except (ValueError, TypeError, LookupError, AttributeError, OSError, EOFError, BadZipFile):
+            raise self._set_aside(path, "unreadable content") from None
         mark_used(path)
-        return read_stage_output(body)
+        return output
 
     def put(self, key: str, output: StageOutput) -> None:
         """Caches the output."""
@@ -80,11 +84,13 @@ class StageCache:
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.stage"
 
-    def _set_aside(self, path: Path) -> None:
+    def _set_aside(self, path: Path, what: str) -> ExternalError:
+        """The error for a damaged file, which is renamed so that the next run computes it again."""
         try:
             path.replace(path.with_suffix(".damaged"))
         except OSError as error:
-            raise cache_io_error(path, error) from None
+            return cache_io_error(path, error)
+        return cache_corruption_error(path, what, "it was renamed to .damaged")
 
 
 class RunFolders:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import math
 import mmap
 import os
 import struct
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import FileIO
@@ -55,7 +55,9 @@ class JournalInUseError(ExternalError):
     """Another process has the journal open."""
 
 
-_RECORD_HEADER = struct.Struct("<4sIQQd")
+_RECORD_HEADER = struct.Struct("<4s32sQQd")
+_RECORD_CHECKED = 36
+"""The offset in a record from which its digest counts: lengths and seconds too, so that no damaged length is trusted."""
 RECORD_MARK = f"RPB{format_versions.JOURNAL}".encode()
 # A cache line, and the widest vector register: arrays in a mapped file are aligned for every type.
 ALIGNMENT = 64
@@ -71,29 +73,31 @@ class JournalRecord:
 
 
 def record_bytes(block: Block, seconds: float) -> bytes:
-    """Magic bytes, checksum, lengths and seconds, then a JSON list of (name, type, shape), then the arrays, aligned to 64."""
+    """Magic bytes, sha256, lengths and seconds, then a JSON list of (name, type, shape), then the arrays, aligned to 64."""
     shapes = json.dumps([(name, array.dtype.str, array.shape) for name, array in block.items()]).encode()
     body = _pad_content(shapes, _RECORD_HEADER.size) + b"".join(
         _pad_content(np.ascontiguousarray(array).tobytes()) for array in block.values()
     )
     checked = struct.pack("<QQd", len(shapes), len(body), seconds) + body
-    return _RECORD_HEADER.pack(RECORD_MARK, zlib.crc32(checked), len(shapes), len(body), seconds) + body
+    return _RECORD_HEADER.pack(RECORD_MARK, hashlib.sha256(checked).digest(), len(shapes), len(body), seconds) + body
 
 
 def record_at(data: memoryview, start: int) -> JournalRecord | None:
     """The record at that offset, None if it is truncated or corrupt; its arrays are views of the data."""
     if start + _RECORD_HEADER.size > len(data):
         return None
-    mark, checksum, header, length, seconds = _RECORD_HEADER.unpack_from(data, start)
+    mark, digest, header, length, seconds = _RECORD_HEADER.unpack_from(data, start)
     end = start + _RECORD_HEADER.size + length
     if mark != RECORD_MARK or end > len(data) or header > length:
         return None
-    # The checksum covers all that follows it: lengths and seconds too, so that no damaged length is trusted.
-    if zlib.crc32(data[start + 8 : end]) != checksum:
+    if hashlib.sha256(data[start + _RECORD_CHECKED : end]).digest() != digest:
         return None
     at = start + _RECORD_HEADER.size
-    shapes = json.loads(bytes(data[at : at + header]))
-    return JournalRecord(_arrays_at(data, at + _aligned(header, _RECORD_HEADER.size), shapes), seconds, end)
+    try:
+        shapes = json.loads(bytes(data[at : at + header]))
+        return JournalRecord(_arrays_at(data, at + _aligned(header, _RECORD_HEADER.size), shapes), seconds, end)
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def _arrays_at(data: memoryview, start: int, shapes: Iterable[tuple[str, str, Sequence[int]]]) -> dict[str, NDArray[Any]]:
@@ -216,8 +220,8 @@ class ArrayBlocks:
 
 
 _MARK = f"RPA{format_versions.ARRAY_FILE}".encode()
-_HEADER = struct.Struct("<4sIQQ")
-_FOOTER = struct.Struct("<I")
+_HEADER = struct.Struct("<4s4xQQ")
+_FOOTER = struct.Struct("32s")
 _CHUNK_BYTES = 1 << 22
 _KINDS = "biufS"
 _verified: set[tuple[int, ...]] = set()
@@ -269,7 +273,7 @@ def open_arrays(path: Path) -> ArrayFile:
     if layout is None:
         raise _damaged(path, "wrong size or header")
     if _state(state) not in _verified:
-        if _checksum(data[: layout.footer]) != _FOOTER.unpack_from(data, layout.footer)[0]:
+        if _digest(data[: layout.footer]) != _FOOTER.unpack_from(data, layout.footer)[0]:
             raise _damaged(path, "checksum mismatch")
         _verified.add(_state(state))
         # Checking has read the whole file; what is not used should not count as memory of this process.
@@ -278,7 +282,7 @@ def open_arrays(path: Path) -> ArrayFile:
 
 
 def _content(arrays: Mapping[str, NDArray[Any] | ArrayBlocks], facts: Mapping[str, Any]) -> Iterator[bytes | memoryview]:
-    """Mark, lengths of header and file, header, arrays aligned to 64 bytes, and the checksum of all that."""
+    """Mark, lengths of header and file, header, arrays aligned to 64 bytes, and the sha256 of all that."""
     parts = [
         array if isinstance(array, ArrayBlocks) else ArrayBlocks(array.dtype, array.shape, [array]) for array in arrays.values()
     ]
@@ -287,11 +291,11 @@ def _content(arrays: Mapping[str, NDArray[Any] | ArrayBlocks], facts: Mapping[st
         raise AssertionError(f"arrays of objects cannot be written: {odd}")
     head = json.dumps({"arrays": shapes, "facts": dict(facts)}, ensure_ascii=True, allow_nan=False).encode()
     footer = _aligned(_HEADER.size + len(head)) + sum(_aligned(part.nbytes) for part in parts)
-    checksum = 0
-    for block in _blocks(_HEADER.pack(_MARK, 0, len(head), footer + _FOOTER.size) + head, parts):
-        checksum = zlib.crc32(block, checksum)
+    digest = hashlib.sha256()
+    for block in _blocks(_HEADER.pack(_MARK, len(head), footer + _FOOTER.size) + head, parts):
+        digest.update(block)
         yield block
-    yield _FOOTER.pack(checksum)
+    yield _FOOTER.pack(digest.digest())
 
 
 def _blocks(head: bytes, parts: Sequence[ArrayBlocks]) -> Iterator[bytes | memoryview]:
@@ -311,14 +315,14 @@ def _layout(data: memoryview) -> _Layout | None:
     """The layout that the header describes, None unless it agrees with the size of the file."""
     if len(data) < _HEADER.size:
         return None
-    mark, _, length, size = _HEADER.unpack_from(data, 0)
+    mark, length, size = _HEADER.unpack_from(data, 0)
     if mark != _MARK or size != len(data) or _HEADER.size + length > size:
         return None
     try:
         head = json.loads(bytes(data[_HEADER.size : _HEADER.size + length]))
         shapes, facts, first = head["arrays"], head["facts"], _aligned(_HEADER.size + length)
         footer = first + sum(_aligned(_byte_count(kind, shape)) for _, kind, shape in shapes)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
     return _Layout(shapes, facts, first, footer) if footer + _FOOTER.size == size else None
 
@@ -336,11 +340,12 @@ def _release_pages(data: memoryview) -> None:
         data.obj.madvise(mmap.MADV_DONTNEED)
 
 
-def _checksum(data: memoryview) -> int:
-    checksum = 0
+def _digest(data: memoryview) -> bytes:
+    """The sha256, read in blocks: a memory map need not be in memory at once."""
+    digest = hashlib.sha256()
     for start in range(0, len(data), _CHUNK_BYTES):
-        checksum = zlib.crc32(data[start : start + _CHUNK_BYTES], checksum)
-    return checksum
+        digest.update(data[start : start + _CHUNK_BYTES])
+    return digest.digest()
 
 
 def _state(stat: os.stat_result) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import shutil
 import stat
 import threading
@@ -36,6 +37,7 @@ KINDS = {
 PAID_KIND = "responses"
 _LOCK_FILE = "lock"
 _LOCK_WAIT_SECONDS = 60.0
+_ROOT = 0
 _FINISHED_KINDS = ("corpora", "chunks", "indexes", "vectors", "stages")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?b|[kmgt])", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -163,10 +165,28 @@ class CacheHold:
             self.release()
 
 
+def _check_owner(home: Path) -> None:
+    """Rejects a folder into which other users can put files: what is read from the cache becomes a number of a result."""
+    try:
+        state = home.stat()
+    except OSError:
+        return
+    if not hasattr(os, "geteuid"):
+        return
+    from rankproof._io.array_files import OTHER_CACHE_FIX
+
+    if state.st_uid not in (os.geteuid(), _ROOT):
+        raise ExternalError(escape_invisible(f"{home}: the cache folder belongs to another user; {OTHER_CACHE_FIX}"))
+    if state.st_mode & stat.S_IWOTH:
+        what = f"{home}: every user can write to the cache folder"
+        raise ExternalError(escape_invisible(f"{what}; run: chmod o-w {shlex.quote(str(home))}"))
+
+
 def _lock_cache(home: Path) -> _CacheLock | None:
     """The lock of this process, after a process that clears the folder; None where no file can be written."""
+    _check_owner(home)
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o755, parents=True, exist_ok=True)
         handle = os.open(home / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError:
         return None
