@@ -13,7 +13,7 @@ from rankproof._analysis.online import checks
 from rankproof._analysis.online.decide_live import LiveCase, decide_live
 from rankproof._analysis.online.estimates import SessionValues
 from rankproof._analysis.online.evidence import GuardrailCheck, LiveEvidence, LogKind
-from rankproof._analysis.online.interleaved import Preferences, credits_of, shared_sessions
+from rankproof._analysis.online.interleaved import COMPUTED_CREDITS, Preferences, credits_of, shared_sessions
 from rankproof._analysis.online.metrics import (
     ClicksPerSession,
     Conversion,
@@ -149,6 +149,7 @@ def _interleaving(log: SearchLog, clicks: Events, options: OnlineOptions) -> _Ex
         rows.astype(np.int32),
         credits_of(log, clicks, draft, systems)[rows],
         counted[rows].astype(np.int32),
+        draft.method not in COMPUTED_CREDITS,
         options.expect,
     )
     obstacles += checks.uneven_first_places(log, mask, systems)
