@@ -77,7 +77,7 @@ def interleaved_rows(
 def variant_rows(
     qualities: Mapping[str, float],
     *,
-    sessions: int = 2000,
+    sessions: int = 1400,
     users: int = 700,
     days: float = 9,
     seed: int = 1,

@@ -75,7 +75,7 @@ def kind_of(log: SearchLog, experiment: str | None = None) -> LogKind:
     is_interleaved = bool((log.sessions.draft >= 0).any() or (log.sessions.teams != NO_TEAM).any() or len(log.systems))
     has_variants = len(log.variants) > 1
     if is_interleaved and has_variants and experiment is None:
-        what = f"the log holds interleaved lists and the variants {in_a_sentence([*map(for_message, log.variants)])}"
+        what = f"the log holds interleaved lists and the variants {in_a_sentence([*map(for_message, sorted(log.variants))])}"
         raise InputError(what, fix="name the interleaving with --experiment, or pass a log of one of them", source=log.sources[0])
     return "interleaving" if is_interleaved else "ab" if has_variants else "one"
 
