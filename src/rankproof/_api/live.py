@@ -95,6 +95,7 @@ def online(
     document shown and per event. Sessions are searches, and users are independent of each other. Rows that cannot count are
     dropped and counted by reason.
     """
+    from rankproof._analysis.online.metrics import number_fields, revenue_field
     from rankproof._analysis.online.online import analyse_log
     from rankproof._importers.registry import opened_source
     from rankproof._importers.search_log.read import read_search_log
@@ -120,7 +121,8 @@ def online(
         user=user,
         variant=variant,
         texts=options.by,
-        value=value_field,
+        numbers=number_fields(options),
+        value=value_field or revenue_field(options),
         bots=listed["bots"] or BOTS,
         most_sessions=most_sessions,
         window=window * 3600,

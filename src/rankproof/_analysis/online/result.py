@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from rankproof._analysis.decision.record import Decision
+from rankproof._analysis.online.evidence import LogKind
 from rankproof._data.table import CellValue, Table
 from rankproof._data.view import View, ViewedTables
 
-LogKind = Literal["interleaving", "ab", "one"]
 KIND_NAMES: Mapping[LogKind, str] = {"interleaving": "interleaving", "ab": "A/B test", "one": "one ranking system"}
 
 
