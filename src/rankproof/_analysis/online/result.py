@@ -10,8 +10,14 @@ from rankproof._analysis.decision.record import Decision
 from rankproof._data.table import CellValue, Table
 from rankproof._data.view import View, ViewedTables
 
-LogKind = Literal["interleaving", "ab", "one"]
-KIND_NAMES: Mapping[LogKind, str] = {"interleaving": "interleaving", "ab": "A/B test", "one": "one ranking system"}
+LogKind = Literal["interleaving", "ab", "one", "value", "history"]
+KIND_NAMES: Mapping[LogKind, str] = {
+    "interleaving": "interleaving",
+    "ab": "A/B test",
+    "one": "one ranking system",
+    "value": "what rankings would have got",
+    "history": "past experiments",
+}
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
