@@ -19,7 +19,7 @@ def _log(shown: tuple[str, ...], *, swap: bool = True, sessions: int = 2000) -> 
 
 def _row(log: SimulatedLog, name: str, **options: Any) -> dict[str, Any]:
     result = rp.online(pandas.DataFrame(log.table), value={name: log.rankings[name]}, **options)
-    return {**result.tables[0].records()[0], "sentence": result.tables[0].sentences[0], "notes": result.notes}
+    return {**result.tables[0].records()[0], "sentence": result.sentences[0], "notes": result.notes}
 
 
 @pytest.mark.parametrize("estimator", ["ips", "snips", "clipped", "dr"])
@@ -57,7 +57,7 @@ def test_a_better_ranking_that_was_shown_gets_more_clicks() -> None:
 def test_where_ranks_never_varied_nothing_can_be_told() -> None:
     log = _log(("a",), swap=False, sessions=500)
     result = rp.online(pandas.DataFrame(log.table), value={"c": log.rankings["c"]})
-    assert result.tables[0].sentences[0].startswith("Cannot tell: no clicked document was shown at two neighbouring ranks")
+    assert result.sentences[0].startswith("Cannot tell: no clicked document was shown at two neighbouring ranks")
 
 
 def test_a_short_log_is_too_small_for_an_answer() -> None:

@@ -114,6 +114,7 @@ def online(
     shown, and `baseline` is the variant whose lists they are compared with. With `history`, a table with the columns experiment,
     offline, offline_se, online and online_se, it says how far offline gains came true.
     """
+    from rankproof._analysis.online.metrics import number_fields, revenue_field
     from rankproof._analysis.online.online import analyse_log
     from rankproof._importers.registry import opened_source
     from rankproof._importers.search_log.read import read_search_log
@@ -143,7 +144,8 @@ def online(
         user=user,
         variant=variant,
         texts=options.by,
-        value=value_field,
+        numbers=number_fields(options),
+        value=value_field or revenue_field(options),
         bots=listed["bots"] or BOTS,
         most_sessions=most_sessions,
         window=window * 3600,

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from rankproof._analysis.online.noisy_correlation import Fitted, NoisyPairs, pearson, share_interval, true_correlation, true_slope
 from rankproof._analysis.online.result import OnlineResult
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import percent, pluralise
 from rankproof._importers.base import ImportSource
 from rankproof._io.files import write_blocks
-from rankproof._statistics.noisy_correlation import Fitted, NoisyPairs, pearson, share_interval, true_correlation, true_slope
 from rankproof.errors import InputError, for_message
 
 COLUMNS = ("experiment", "offline", "offline_se", "online", "online_se")
@@ -115,9 +115,9 @@ def analyse_history(history: ExperimentHistory, source: str) -> OnlineResult:
         Column("95% interval", "interval", "Clopper and Pearson, or profile likelihood"),
         Column("experiments", "count"),
     )
-    table = Table("history", "Past experiments", columns, tuple(rows), tuple(sentences), tuple(notes), verdict_first=True)
+    table = Table("history", "Past experiments", columns, tuple(rows))
     facts = {"experiments": len(history.experiments), "same_sign": agree}
-    return OnlineResult("history", None, (table,), (), facts)
+    return OnlineResult("history", None, (table,), tuple(notes), facts, tuple(sentences))
 
 
 def _pairs(experiments: Sequence[PastExperiment]) -> NoisyPairs:

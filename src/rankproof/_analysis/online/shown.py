@@ -117,7 +117,7 @@ class ShownDocuments:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TargetRanking:
-    """A ranking that was not shown: the queries that it ranks, the lengths of its lists, and the rank of each pair shown, or -1."""
+    """A ranking that was not shown: the queries that it ranks, the lengths of its lists, and the ranks of shown pairs."""
 
     ranked: BoolArray
     lengths: Places

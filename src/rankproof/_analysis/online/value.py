@@ -9,16 +9,16 @@ from typing import Literal
 
 import numpy as np
 
-from rankproof._analysis.online.online import counts_table
+from rankproof._analysis.online.counterfactual import ESTIMATORS, Rounds, effective_sample_size
 from rankproof._analysis.online.result import OnlineResult
 from rankproof._analysis.online.shown import ShownDocuments, TargetRanking
+from rankproof._analysis.online.tables import counts_table
 from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._data.table import Column, Table
 from rankproof._data.text import example_ids, percent, pluralise
 from rankproof._importers.search_log.log import SearchLog
 from rankproof._importers.search_log.options import CLICKS
 from rankproof._statistics.confidence_sequence import interval_width
-from rankproof._statistics.counterfactual import ESTIMATORS, Rounds, effective_sample_size
 from rankproof._statistics.options import USUAL_USERS, Estimator
 from rankproof._statistics.position_bias import NO_VARIATION, VARIATION_FIX, PositionBias, position_bias
 from rankproof.errors import InputError, UsageError, for_message
@@ -32,6 +32,11 @@ _GROUPS, _MIXED = 20, 2_654_435_761
 """The error of the position bias is that of leaving out each of 20 groups of users, who are mixed by Knuth's multiplier."""
 _COVERED = 0.9995
 SHOWN = "lists shown"
+"""The name of the baseline if it is not one variant: all lists of the log."""
+CLICK_NOTE = (
+    "more clicks are not always better: users who stop when they are satisfied click less on better lists; only lists that users see"
+    " tell which one they prefer"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +103,15 @@ def value_of_rankings(log: SearchLog, runs: Mapping[str, Rankings], options: Val
     try:
         bias, errors = _position_biases(shown)
     except InputError:
-        return OnlineResult("value", None, (_unknown_table(shown, mask, name, runs), counts_table(log)), (*left_out, *log.notes))
+        known = (_clicks_table(shown, mask, name), counts_table(log))
+        why = f"Cannot tell: {NO_VARIATION}; {VARIATION_FIX}. Interleave {', '.join(map(for_message, runs))} instead."
+        return OnlineResult("value", None, known, (*left_out, *log.notes), answer=(why,))
     values = [_Valuation(shown, target, mask, options).value(run, bias, errors) for run, target in targets.items()]
-    notes = (str(bias), *_about_errors(bias, errors), *left_out, *log.notes)
+    notes = (str(bias), CLICK_NOTE, *_about_errors(bias, errors), *left_out, *log.notes)
     facts = {"sessions": len(shown.query), "users": int(shown.user.max()) + 1, "estimator": options.estimator}
     tables = (_value_table(values, name, options), _bias_table(bias), counts_table(log))
-    return OnlineResult("value", None, tables, notes, facts)
+    answer = tuple(value_sentence(value, name) for value in values)
+    return OnlineResult("value", None, tables, notes, facts, answer)
 
 
 def _baseline(log: SearchLog, shown: ShownDocuments, name: str | None) -> tuple[str, BoolArray]:
@@ -282,9 +290,8 @@ def _value_table(values: Sequence[RankingValue], baseline: str, options: ValueOp
         )
         for value in values
     )
-    sentences = tuple(value_sentence(value, baseline) for value in values)
     facts = {"baseline": baseline, "baseline_clicks": values[0].baseline, "estimator": options.estimator}
-    return Table("value", "Clicks per query", columns, rows, sentences, facts=facts, verdict_first=True)
+    return Table("value", "Clicks per query", columns, rows, facts=facts)
 
 
 def value_sentence(value: RankingValue, baseline: str) -> str:
@@ -306,13 +313,11 @@ def value_sentence(value: RankingValue, baseline: str) -> str:
     return f"Cannot tell: {name} would get {what}. Interleave it instead."
 
 
-def _unknown_table(shown: ShownDocuments, baseline: BoolArray, name: str, runs: Mapping[str, Rankings]) -> Table:
-    """The clicks of the baseline, and why nothing more is known."""
+def _clicks_table(shown: ShownDocuments, baseline: BoolArray, name: str) -> Table:
+    """The clicks of the baseline, where nothing more is known."""
     clicks = np.bincount(shown.session, shown.clicked, minlength=len(shown.query))[baseline]
-    listed = ", ".join(map(for_message, runs))
-    sentence = f"Cannot tell: {NO_VARIATION}; {VARIATION_FIX}. Interleave {listed} instead."
     columns = (Column("ranking"), Column("clicks", "value", "per query"))
-    return Table("value", "Clicks per query", columns, ((name, float(clicks.mean())),), (sentence,), verdict_first=True)
+    return Table("value", "Clicks per query", columns, ((name, float(clicks.mean())),))
 
 
 def _bias_table(bias: PositionBias) -> Table:

@@ -48,12 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Reads the log and shows what users prefer."""
     from rankproof._api.live import online
-    from rankproof._render.table import TABLE_RENDERERS
+    from rankproof._render.online import render_online
 
     check_output(args.output, [*args.log, args.history])
     result = online(args.log or None, **_arguments(args))
-    render = TABLE_RENDERERS[args.format]
-    write_or_show(render(result.tables, terminal.render_options(to_file=args.output not in STDOUT)), args.output, terminal)
+    options = terminal.render_options(to_file=args.output not in STDOUT)
+    write_or_show(render_online(result, args.format, options), args.output, terminal)
     for note in result.notes:
         terminal.note(note)
     return 0

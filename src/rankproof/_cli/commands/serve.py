@@ -106,6 +106,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._server.api import Api
+    from rankproof._server.bench.documents import LibraryDocuments
+    from rankproof._server.bench.feature import Bench
     from rankproof._server.home import HomeTrends
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import QueueOptions
@@ -130,7 +132,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         views = JudgingViews(library, judging, texts, options)
         if args.label is not None:
             _check_draws(library, views if labels_documents else labelling, terminal)
-        features: list[Feature] = [HomeTrends(library)]
+        features: list[Feature] = [HomeTrends(library), Bench(library, LibraryDocuments(texts.dataset))]
         for feature in features:
             files.enter_context(closing(feature))
         api = Api(library, _permissions(args), (route for feature in features for route in feature.routes()))

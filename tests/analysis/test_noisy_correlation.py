@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rankproof._statistics.noisy_correlation import NoisyPairs, pearson, share_interval, true_correlation, true_slope
+from rankproof._analysis.online.noisy_correlation import NoisyPairs, pearson, share_interval, true_correlation, true_slope
 
 
 def _pairs(count: int, correlation: float, noise: float, seed: int) -> NoisyPairs:

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from rankproof._statistics.counterfactual import ESTIMATORS, Rounds, effective_sample_size
+from rankproof._analysis.online.counterfactual import ESTIMATORS, Rounds, effective_sample_size
 from rankproof._statistics.options import Estimator
 from support.paths import GOLDEN
 
