@@ -95,7 +95,7 @@ def online(
     document shown and per event. Sessions are searches, and users are independent of each other. Rows that cannot count are
     dropped and counted by reason.
     """
-    from rankproof._analysis.online.metrics import number_fields, revenue_field
+    from rankproof._analysis.online.metrics import check_metrics, number_fields, revenue_field
     from rankproof._analysis.online.online import analyse_log
     from rankproof._importers.registry import opened_source
     from rankproof._importers.search_log.read import read_search_log
@@ -116,6 +116,7 @@ def online(
         costs=dict(costs or {}),
         shares=dict(shares or {}),
     )
+    check_metrics(options)
     read = LogOptions(
         columns=_columns(columns),
         user=user,
