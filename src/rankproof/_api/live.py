@@ -114,7 +114,7 @@ def online(
     shown, and `baseline` is the variant whose lists they are compared with. With `history`, a table with the columns experiment,
     offline, offline_se, online and online_se, it says how far offline gains came true.
     """
-    from rankproof._analysis.online.metrics import number_fields, revenue_field
+    from rankproof._analysis.online.metrics import check_metrics, number_fields, revenue_field
     from rankproof._analysis.online.online import analyse_log
     from rankproof._importers.registry import opened_source
     from rankproof._importers.search_log.read import read_search_log
@@ -139,6 +139,7 @@ def online(
         costs=dict(costs or {}),
         shares=dict(shares or {}),
     )
+    check_metrics(options)
     read = LogOptions(
         columns=_columns(columns),
         user=user,

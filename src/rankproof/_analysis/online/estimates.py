@@ -53,14 +53,14 @@ class LiveEstimate:
 
 @dataclass(frozen=True, slots=True)
 class SystemValue:
-    """The value of one system with its 95% interval, from its own sessions and users."""
+    """The value of one system with its 95% interval, from its own sessions and users; `clicks` is None if no click has one system."""
 
     system: str
     value: float
     ci: Interval
     sessions: int
     users: int
-    clicks: int
+    clicks: int | None
 
 
 class SessionValues(ABC):

@@ -16,12 +16,15 @@ from rankproof._statistics.options import USUAL_USERS
 
 _SAME_CREDIT = 1e-9
 """Credits that differ by less are equal: sums of shares are not exact."""
-_CREDITS = {PAIRWISE: pairwise_credit, PROBABILISTIC: probabilistic_credit}
+COMPUTED_CREDITS = {PAIRWISE: pairwise_credit, PROBABILISTIC: probabilistic_credit}
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class Preferences(SessionValues):
-    """The credit of each system in each session; the sign of a difference is the preference of the session."""
+    """The credit of each system in each session; the sign of a difference is the preference of the session.
+
+    With `has_teams`, credits are numbers of clicks.
+    """
 
     systems: tuple[str, ...]
     users: Codes
@@ -29,6 +32,7 @@ class Preferences(SessionValues):
     sessions: Codes
     credits: FloatArray
     clicks: Codes
+    has_teams: bool = True
     expect: int = USUAL_USERS
     measure = Preference()
 
@@ -62,14 +66,9 @@ class Preferences(SessionValues):
         estimate = ratio_of(sums_by(self.users, won, count), sums_by(self.users, decided, count), least=1.0)
         low, high = self.sequence(estimate) if estimate.users else (0.0, 1.0)
         value = estimate.value if estimate.users else 0.5
-        sessions = int(np.count_nonzero(won))
-        return SystemValue(
-            self.systems[system], value, (max(low, 0.0), min(high, 1.0)), sessions, estimate.users, int(self.credited(system))
-        )
-
-    def credited(self, system: int) -> float:
-        """The credit of the system in all sessions, which is its number of clicks where documents have teams."""
-        return float(np.maximum(self.credits[:, system], 0.0).sum())
+        ends = max(low, 0.0), min(high, 1.0)
+        clicks = int(self.credits[:, system].sum()) if self.has_teams else None
+        return SystemValue(self.systems[system], value, ends, int(np.count_nonzero(won)), estimate.users, clicks)
 
     def fewest_clicking(self) -> tuple[int, str]:
         return len(np.unique(self.users[self.clicks > 0])), "users with a click"
@@ -81,7 +80,7 @@ def _won(preference: FloatArray) -> FloatArray:
 
 def credits_of(log: SearchLog, clicks: Events, draft: Draft, systems: tuple[str, ...]) -> FloatArray:
     """The credit of each system in each session of the log, in the order of `systems`."""
-    if draft.method in _CREDITS and draft.place:
+    if draft.method in COMPUTED_CREDITS and draft.place:
         return _computed_credits(log, clicks, draft, systems)
     credits = np.zeros((len(log.sessions), len(systems)))
     team = teams_of(log, clicks)
@@ -106,7 +105,7 @@ def teams_of(log: SearchLog, clicks: Events) -> Codes:
 
 def _computed_credits(log: SearchLog, clicks: Events, draft: Draft, systems: tuple[str, ...]) -> FloatArray:
     """The credits by the rankings that each list was made of, for sessions with a click."""
-    sessions, credit_of = log.sessions, _CREDITS[draft.method]
+    sessions, credit_of = log.sessions, COMPUTED_CREDITS[draft.method]
     credits = np.zeros((len(sessions), len(systems)))
     order = np.argsort(clicks.session, kind="stable")
     clicked, starts = np.unique(clicks.session[order], return_index=True)

@@ -262,6 +262,14 @@ def parse_primary(text: str) -> LiveMetric:
     return metric
 
 
+def check_metrics(options: OnlineOptions) -> None:
+    """Refuses metrics that are not known before the log is read; the primary one may be the name of an action."""
+    for text in options.metrics:
+        parse_live_metric(text)
+    if options.primary.startswith(ClicksPerSession.name):
+        parse_primary(options.primary)
+
+
 def number_fields(options: OnlineOptions) -> tuple[str, ...]:
     """The fields of queries that guardrails are about."""
     metrics = [parse_guardrail(text).metric for text in options.guardrails]

@@ -13,7 +13,7 @@ from rankproof._analysis.online import checks
 from rankproof._analysis.online.decide_live import LiveCase, decide_live
 from rankproof._analysis.online.estimates import SessionValues
 from rankproof._analysis.online.evidence import GuardrailCheck, LiveEvidence, LogKind
-from rankproof._analysis.online.interleaved import Preferences, credits_of, shared_sessions
+from rankproof._analysis.online.interleaved import COMPUTED_CREDITS, Preferences, credits_of, shared_sessions
 from rankproof._analysis.online.metrics import (
     ClicksPerSession,
     Conversion,
@@ -75,7 +75,7 @@ def kind_of(log: SearchLog, experiment: str | None = None) -> LogKind:
     is_interleaved = bool((log.sessions.draft >= 0).any() or (log.sessions.teams != NO_TEAM).any() or len(log.systems))
     has_variants = len(log.variants) > 1
     if is_interleaved and has_variants and experiment is None:
-        what = f"the log holds interleaved lists and the variants {in_a_sentence([*map(for_message, log.variants)])}"
+        what = f"the log holds interleaved lists and the variants {in_a_sentence([*map(for_message, sorted(log.variants))])}"
         raise InputError(what, fix="name the interleaving with --experiment, or pass a log of one of them", source=log.sources[0])
     return "interleaving" if is_interleaved else "ab" if has_variants else "one"
 
@@ -149,6 +149,7 @@ def _interleaving(log: SearchLog, clicks: Events, options: OnlineOptions) -> _Ex
         rows.astype(np.int32),
         credits_of(log, clicks, draft, systems)[rows],
         counted[rows].astype(np.int32),
+        draft.method not in COMPUTED_CREDITS,
         options.expect,
     )
     obstacles += checks.uneven_first_places(log, mask, systems)

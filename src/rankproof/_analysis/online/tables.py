@@ -43,7 +43,10 @@ def systems_table(means: Sequence[SystemValue], decision: Decision, kind: LogKin
     )
     marked = frozenset(at for at, mean in enumerate(means) if mean.system in decision.systems)
     table = Table("systems", "Systems", tuple(columns), rows, highlighted=marked)
-    return table if any(row[-1] is not None for row in rows) else table.without("cost")
+    for name in ("clicks", "cost"):
+        at = [column.name for column in table.columns].index(name)
+        table = table if any(row[at] is not None for row in table.rows) else table.without(name)
+    return table
 
 
 def differences_table(decision: Decision, kind: LogKind) -> Table:

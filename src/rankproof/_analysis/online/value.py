@@ -34,7 +34,7 @@ _COVERED = 0.9995
 SHOWN = "lists shown"
 """The name of the baseline if it is not one variant: all lists of the log."""
 CLICK_NOTE = (
-    "more clicks are not always better: users who stop when they are satisfied click less on better lists; only lists that users see"
+    "more clicks are not always better: users who stop when satisfied click less on better lists; only lists that users see"
     " tell which one they prefer"
 )
 
