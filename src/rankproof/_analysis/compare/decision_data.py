@@ -166,9 +166,14 @@ def with_relevant_documents(inputs: AnalysisInput, measure: Measure, queries: Se
     """Which queries have a relevant document; all count where the measure needs none, or where no query has one."""
     if measure.kind not in ("binary", "graded"):
         return [True] * len(queries)
-    least = 1 if measure.kind == "graded" else int(measure.parameters().get("rel") or inputs.rel)
+    least = 1 if measure.kind == "graded" else least_relevant(inputs, measure)
     are_relevant = [any(grade >= least for grade in inputs.qrels.get(query, {}).values()) for query in queries]
     return are_relevant if any(are_relevant) else [True] * len(queries)
+
+
+def least_relevant(inputs: AnalysisInput, measure: Measure) -> int:
+    """The least grade of a document that is relevant for the measure."""
+    return int(measure.parameters().get("rel") or inputs.rel)
 
 
 def left_out_queries_note(joined: JoinedValues, counted: Sequence[bool]) -> Iterator[str]:
