@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rankproof._analysis.compare.decision_data import least_relevant
+from rankproof._analysis.compare.decision_data import least_relevant, top_rows
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
 from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, OwnDocuments, PairDifference, UnjudgedClaim, UnjudgedRival
@@ -134,9 +134,8 @@ def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: boo
         return None
     depth = min(int(getattr(joined.measures[0], "cutoff", None) or USUAL_DEPTH), options.depth or USUAL_DEPTH * 1000)
     counted = frozenset(joined.queries)
-    is_plain = options.order == "score" and not options.lower_is_better and not options.judged_only
-    runs = {name: _top_of(inputs.runs[name], counted, depth if is_plain else None) for name in joined.systems}
-    ordered = [run if is_plain else _by_score(run, options) for run in runs.values()]
+    runs = {name: top_rows(inputs.runs[name], options, counted, depth) for name in joined.systems}
+    ordered = [_by_score(run, options) for run in runs.values()]
     by_score = replace(options, depth=None, order="score", lower_is_better=False, judged_only=False)
     grades = {query: {doc: grade for doc, grade in inputs.qrels[query].items() if grade >= 0} for query in joined.queries}
     table = CandidateTable.of([*ordered, _as_run(grades)], by_score, queries=joined.queries)
@@ -149,8 +148,7 @@ def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: boo
 
 def top_lists(run: Run, options: ReadOptions, queries: Collection[str], depth: int) -> dict[str, list[str]]:
     """The first documents of each of these queries."""
-    is_plain = options.order == "score" and not options.lower_is_better
-    top = _top_of(run, frozenset(queries), depth if is_plain else None)
+    top = top_rows(run, replace(options, judged_only=False), frozenset(queries), depth)
     return {query: docs[:depth] for query, docs in ranked_documents(_by_score(top, options)).items()}
 
 
@@ -171,19 +169,6 @@ def _as_run(grades: dict[str, dict[str, int]]) -> Run:
         docs=tuple(doc for docs in grades.values() for doc in docs),
         scores=scores,
     )
-
-
-def _top_of(run: Run, queries: frozenset[str], depth: int | None) -> Run:
-    """The run on these queries, cut at the depth where its rows are in order and no tie is cut."""
-    run = run.restricted_to(queries)
-    starts, ends, scores = run.offsets[:-1], run.offsets[1:], run.scores
-    falls = np.diff(scores) <= 0
-    falls[starts[(starts > 0) & (starts < len(scores))] - 1] = True
-    if depth is None or not falls.all():
-        return run
-    # A tie at the cut could leave out the document that counts, so such a run stays whole.
-    longer = starts[ends - starts > depth]
-    return run if (scores[longer + depth - 1] == scores[longer + depth]).any() else run.first_rows(depth)
 
 
 @dataclass(frozen=True, slots=True)
