@@ -19,7 +19,7 @@ from rankproof.measures import parse_measure
 
 MOST = {(15, 1_000): 0.3, (2, 50_000): 1.5, (2, 1_000_000): 30.0}
 """The bounds by number of systems and of queries."""
-UNDECIDED, MOST_UNDECIDED = (15, 1_000), 0.4
+UNDECIDED, MOST_UNDECIDED = (15, 1_000), 0.5
 """The size and the bound where rankings are known and nothing is decided, so that pairs to judge are searched."""
 MEASURES = ("nDCG@10", "RR@10", "R@100")
 
@@ -56,9 +56,7 @@ def undecided_input(count: int, queries: int, seed: int = 7) -> AnalysisInput:
     qrels = Qrels({query: {f"d{doc}": int(place < 6) for place, doc in enumerate(docs)} for query, docs in judged.items()})
     runs = {}
     for at in range(count):
-        lists = {
-            query: [*docs[: random.integers(2)], *random.choice(1_000, 20, replace=False)] for query, docs in judged.items()
-        }
+        lists = {query: [*docs[: random.integers(2)], *random.choice(1_000, 20, replace=False)] for query, docs in judged.items()}
         runs[f"s{at}"] = Run.from_dict(
             {query: {f"d{doc}": -float(place) for place, doc in enumerate(dict.fromkeys(docs))} for query, docs in lists.items()}
         )

@@ -225,7 +225,18 @@ def test_a_large_margin_calls_no_system_better_than_one_that_nobody_judged() -> 
 def test_an_open_decision_calls_no_system_better_than_one_that_nobody_judged() -> None:
     queries = [f"q{at:03}" for at in range(120)]
     grades = {query: {**dict.fromkeys("ab", 0), "xa"[at % 2] if at % 3 else "b": 1, "z": 0} for at, query in enumerate(queries)}
-    runs = {name: dict.fromkeys(queries, [name]) for name in "abc"}
+    runs = {name: {query: [name] for query in queries} for name in "abc"}
     decision = rp.compare(grades, runs, "P@1", samples=100).decision
     assert (decision.outcome, decision.reason, decision.better) == ("not_decided", "risk", ())
     assert len(rp.compare(grades, runs, "P@1", judgements="complete", samples=100).decision.better) == 2
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "P@1"])
+def test_without_zeros_a_short_list_of_which_nothing_is_known_prevents_a_decision(measure: str) -> None:
+    grades, runs = short_lists(1, 0.7)
+    relevant = {query: {doc: 1 for doc, grade in docs.items() if grade} or {"y": 1} for query, docs in grades.items()}
+    decision = rp.compare(relevant, runs, measure, samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+    # A single relevant document of the rival's own shows that it was judged, or is poor.
+    relevant[QUERIES[0]]["meaning0"] = 1
+    assert rp.compare(relevant, runs, measure, samples=100).decision.outcome == "ship"

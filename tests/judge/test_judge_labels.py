@@ -71,7 +71,7 @@ def test_the_kind_of_a_machine_counts_alone_and_in_capitals(column: str, label: 
 def test_judgements_of_a_machine_in_capitals_or_without_a_name_decide_nothing(column: str, tmp_path: Path) -> None:
     queries = [f"q{at}" for at in range(60)]
     qrels = write(tmp_path / "qrels", "".join(f"{query} {column} a 1\n{query} {column} b 0\n" for query in queries))
-    runs = {"one": dict.fromkeys(queries, ["a"]), "two": dict.fromkeys(queries, ["b"])}
+    runs = {name: {query: [doc] for query in queries} for name, doc in (("one", "a"), ("two", "b"))}
     decision = rankproof.compare(qrels, runs, "P@1", samples=100).decision
     assert (decision.outcome, decision.judge) == ("judge_leads", column.partition(":")[0].lower())
 

@@ -50,7 +50,7 @@ Simulated with `python -m benchmarks.unjudged_rule`: 1/3 without zeros leaves to
 _STEPS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 """Shares of the rival's unjudged documents that may be relevant."""
 _FURTHER_STEPS = (0.7, 1.0)
-"""Larger shares of documents about which nothing is known, because hardly one of them was judged."""
+"""Larger shares of documents about which nothing is known: hardly one was judged, or none is known to be relevant."""
 _HARDLY_JUDGED = 1 / 10
 """Of hardly judged documents, less than this share has a judgement although the collection has judged zeros."""
 
@@ -246,12 +246,12 @@ class _Rivals:
             needed = case.needed_share()
             if needed is None:
                 continue
-            is_unknown = not other.relevant and other.shown >= _MIN_OWN
             is_clear = not tops.few_are_known or case.is_hardly_judged
             is_near = is_clear or case.is_refuted(2 * chosen.relevant / chosen.shown)
-            rival = UnjudgedRival(chosen, other, needed, tops.has_zeros, tops.depth, is_near or is_unknown, choice.claim)
+            shown = is_near or case.is_unknown
+            rival = UnjudgedRival(chosen, other, needed, tops.has_zeros, tops.depth, shown, choice.claim)
             finding = rival if finding is None or rival.is_near else finding
-            if is_clear or (is_unknown and is_near):
+            if is_clear or (case.is_unknown and is_near):
                 return finding, True
         return finding, False
 
@@ -296,9 +296,14 @@ class _Suspicion:
         """Whether hardly one of many own documents of the rival was judged, although zeros were."""
         return self.tops.has_zeros and self.other.shown >= _MIN_OWN and self.other.share < _HARDLY_JUDGED
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether none of many own documents of the rival is known to be relevant."""
+        return not self.other.relevant and self.other.shown >= _MIN_OWN
+
     def needed_share(self) -> float | None:
         """The smallest share of the rival's unjudged own documents that, if relevant, refutes what is claimed."""
-        steps = _STEPS + _FURTHER_STEPS if self.is_hardly_judged else _STEPS
+        steps = _STEPS + _FURTHER_STEPS if self.is_hardly_judged or (self.is_unknown and not self.tops.has_zeros) else _STEPS
         return steps[bisect_left(steps, True, key=self.is_refuted)] if self.is_refuted(steps[-1]) else None
 
     def is_refuted(self, share: float) -> bool:

@@ -186,8 +186,8 @@ class OwnDocuments:
 class UnjudgedRival:
     """A rival that may not have been judged: own documents of the chosen system and of the other one in their top `depth`.
 
-    If `needed` of the other system's unjudged own documents are relevant, the `claim` on the chosen one fails: "safe", its risk is
-    above its limit; "better", it is not significantly better. `is_near` says whether that could well be; else it is a detail.
+    If `needed` of the other system's unjudged own documents are relevant, the `claim` on the chosen one fails: that its risk is
+    within its limit ("safe"), or that it is significantly better. `is_near` says whether that could well be; else it is a detail.
     """
 
     chosen: OwnDocuments

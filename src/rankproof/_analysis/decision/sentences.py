@@ -181,9 +181,17 @@ def _either(decision: Decision) -> str:
 def _better_than_all(decision: Decision) -> str:
     nearest = decision.against[0]
     apart = _signed(-nearest.difference, decision.measure)
-    return (
-        f"better than every other system (next: {for_message(nearest.other)}, {apart}{_interval(nearest, decision.measure, -1)})"
-    )
+    following = f"{for_message(nearest.other)}, {apart}{_interval(nearest, decision.measure, -1)}"
+    return f"better than every other system{_with_unanswered(decision)} (next: {following})"
+
+
+def _with_unanswered(decision: Decision) -> str:
+    """As what questions without an answer count in a comparison of all systems; empty without such questions."""
+    if not any(count.no_answer for count in decision.missing):
+        return ""
+    lacking = "unanswered questions" if decision.measure.kind == "answer" else "missing queries"
+    worst = worst_value(decision.measure)
+    return f" with {lacking} {'left out' if worst is None else f'counted as {worst:g}'}"
 
 
 def _is_better_as_judged(decision: Decision) -> bool:

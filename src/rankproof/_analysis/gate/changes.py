@@ -148,9 +148,7 @@ class ChangeInput:
             return change
         return replace(change, doubt=f"{for_message(now.name)} lacks {lacks:,} of {of:,} queries, which are left out")
 
-    def _joined(
-        self, systems: Sequence[SavedValues], queries: Collection[str] | None = None
-    ) -> tuple[JoinedValues, list[bool]]:
+    def _joined(self, systems: Sequence[SavedValues], queries: Collection[str] | None = None) -> tuple[JoinedValues, list[bool]]:
         """The values of systems, the current one first, on their common queries; and which of them have a relevant document.
 
         Missing values are the worst.
