@@ -138,4 +138,4 @@ def share_evidence(counts: Sequence[int], shares: Sequence[float], concentration
 
 def sums_by_user(users: np.ndarray[tuple[int], np.dtype[np.int64]], values: FloatArray, count: int) -> FloatArray:
     """The sum of the values of each user."""
-    return np.bincount(users, weights=values, minlength=count).astype(np.float64, copy=False)
+    return np.asarray(np.bincount(users, weights=values, minlength=count), np.float64)
