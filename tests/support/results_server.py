@@ -19,6 +19,8 @@ from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
 from rankproof._server.api import Api, ApiRoute, Permission
+from rankproof._server.bench.documents import LibraryDocuments
+from rankproof._server.bench.feature import Bench
 from rankproof._server.cases.feature import CasesAndNotes
 from rankproof._server.features import Feature
 from rankproof._server.grading import Grading
@@ -109,7 +111,7 @@ def usual_features(
 ) -> list[Feature]:
     """The features of `rankproof serve`."""
     notes = CasesAndNotes(library, tuple(people), writes="edit" in permissions)
-    return [HomeTrends(library), Grading(library, views), notes]
+    return [HomeTrends(library), Bench(library, LibraryDocuments(views.texts.dataset)), Grading(library, views), notes]
 
 
 @contextmanager

@@ -6,6 +6,8 @@ RESULTS = 10
 """Of result.json in a results folder."""
 SUMMARY = 4
 """Of summary.json in a results folder."""
+LIVE_RESULTS = 1
+"""Of result.json in a results folder of live traffic."""
 STAGE_CACHE = 12
 """Of the cached outputs of stages: a part of their keys, and of the header of each file."""
 JOURNAL = 3

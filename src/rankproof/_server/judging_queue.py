@@ -71,7 +71,7 @@ class DocumentTexts:
     """Full document texts from the dataset, for results on that dataset."""
 
     def __init__(self, dataset: Dataset | None = None) -> None:
-        self._dataset = dataset
+        self.dataset = dataset
         self._fingerprint = None if dataset is None else dataset.fingerprint()
 
     def check_fingerprints(self, fingerprints: Iterable[str], name: str) -> None:
@@ -82,8 +82,8 @@ class DocumentTexts:
 
     def passage_of(self, results: ExperimentResult, doc: str) -> Passage:
         """The text of the document, from the dataset or else from the results."""
-        if self._dataset is not None and results.fingerprint == self._fingerprint and doc in self._dataset.corpus:
-            document = self._dataset.corpus[doc]
+        if self.dataset is not None and results.fingerprint == self._fingerprint and doc in self.dataset.corpus:
+            document = self.dataset.corpus[doc]
             text = " · ".join(part for part in (document.title, document.text) if part)
             return (
                 Passage(text, True)

@@ -15,12 +15,14 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_results, join_i
 from rankproof._report.changes_page import render_changes
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
+from rankproof._report.live_page import render_live_report
 from rankproof._report.page import build_sections, render_report
 from rankproof._report.sections import OPEN_SECTIONS
 from rankproof._report.sections.decision import comparison_decision, comparison_pairs, comparison_warnings
 from rankproof._report.sections.systems import comparison_systems
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.label_tasks import continued_draw
+from rankproof._results.live_results import is_live_folder, load_live_results
 from rankproof._server.agreement_page import MERGE_RULE, AgreementPage, open_disagreements
 from rankproof._server.api import Api
 from rankproof._server.features import ID_PATTERN, Feature, Route, StaticModules, View
@@ -63,6 +65,11 @@ class JudgingViews:
     def judging_page(self) -> JudgingPage | None:
         """The people and their log, None if judging is off."""
         return self._page
+
+    @property
+    def texts(self) -> DocumentTexts:
+        """The texts of documents."""
+        return self._texts
 
     @property
     def is_drawn(self) -> bool:
@@ -305,6 +312,8 @@ class Router:
         return PageResponse(200, HTML, body, policy=_REPORT_POLICY)
 
     def _render_report(self, entry: LibraryEntry) -> bytes:
+        if is_live_folder(entry.path):
+            return render_live_report(load_live_results(entry.path), [("/", "All results")]).encode(errors="backslashreplace")
         links = [("/", "All results"), (f"/r/{entry.id}/compare", "Compare")]
         if self._judging.is_on:
             links.append((f"/r/{entry.id}/judge", "Judge"))

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from rankproof._analysis.decision.repeats import RepeatedAnswers
+from rankproof._analysis.online.evidence import LiveEvidence
 from rankproof._data.replies import ReusedReplies
 from rankproof._data.table import Column, Table
 from rankproof._data.text import pluralise, query_range
@@ -37,6 +38,10 @@ Reason = Literal[
     "unjudged",
     "few_labels",
     "judge_not_checked",
+    "few_users",
+    "interval",
+    "guardrail",
+    "log",
 ]
 """Why nothing is decided."""
 CostUnit = Literal["given", "money", "ms"]
@@ -222,7 +227,8 @@ class Decision(Viewed):
     is how much that difference changes when a judge of claims is asked again, as a standard deviation; None unless it is more
     than half of the difference. `reused_replies` are replies of search engines that an earlier run recorded: the engines may have
     changed. `repeats` are the repeated answers of the systems, None without any. `ci` is the 95% interval of the mean of the only
-    system; None with several.
+    system; None with several. `live` is what users did, if sessions of live traffic decide instead of queries: `n` then counts
+    sessions, and no system has a risk.
     """
 
     outcome: Outcome | None
@@ -266,6 +272,7 @@ class Decision(Viewed):
     reused_replies: tuple[ReusedReplies, ...] = ()
     repeats: RepeatedAnswers | None = None
     ci: Interval | None = None
+    live: LiveEvidence | None = None
 
     @property
     def decided(self) -> bool:
@@ -319,6 +326,10 @@ class Decision(Viewed):
     @property
     def sentences(self) -> tuple[str, ...]:
         """The decision in words, the answer first."""
+        if self.live is not None:
+            from rankproof._analysis.online.sentences import live_sentences
+
+            return live_sentences(self, self.live)
         from rankproof._analysis.decision.sentences import decision_sentences
 
         return decision_sentences(self)
@@ -337,11 +348,12 @@ class Decision(Viewed):
             (system.name, system.value, system.risk, system.limit, system.rival, system.cost, system.same_as)
             for system in self.by_system
         )
-        title = f"Decision by {self.measure}, {pluralise(self.n, 'query', 'queries')}"
+        counted = ("query", "queries") if self.live is None else ("session", "sessions")
+        title = f"Decision by {self.measure}, {pluralise(self.n, *counted)}"
         table = Table("risks", "", columns, rows)
         if len(self.distinct) == len(self.by_system):
             table = table.without("same as")
-        if self.is_judge_unchecked:
+        if self.is_judge_unchecked or self.live is not None:
             table = table.without("risk").without("limit").without("rival")
         return View(title, (table,) if rows else (), self.sentences)
 

@@ -113,6 +113,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._server.api import Api
+    from rankproof._server.bench.documents import LibraryDocuments
+    from rankproof._server.bench.feature import Bench
     from rankproof._server.cases.feature import CasesAndNotes
     from rankproof._server.grading import Grading
     from rankproof._server.home import HomeTrends
@@ -142,6 +144,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         people = judging.assessors if judging is not None else tuple(_assessors(args)) if args.edit else ()
         features: list[Feature] = [
             HomeTrends(library),
+            Bench(library, LibraryDocuments(texts.dataset)),
             Grading(library, views),
             CasesAndNotes(library, people, writes=args.edit),
         ]
