@@ -300,7 +300,7 @@ class Router:
             labels=labels,
             judge=self._judging.is_on,
             nuggets=None if self._nuggets_page is None else self._nuggets_page.counts(),
-            actions={home.row.id: self._actions(home.row.id) for home in homes},
+            actions={home.row.id: [] if home.summary.is_live else self._actions(home.row.id) for home in homes},
         )
 
     def _actions(self, id: str) -> list[tuple[str, str]]:
