@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankproof._analysis.decision.repeats import RepeatedAnswers
-from rankproof._analysis.online.evidence import LiveEvidence
 from rankproof._data.replies import ReusedReplies
 from rankproof._data.table import Column, Table
 from rankproof._data.text import pluralise, query_range
@@ -18,6 +17,9 @@ from rankproof._statistics.intervals import Interval
 from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof._statistics.options import Looks
 from rankproof.measures._base import Measure
+
+if TYPE_CHECKING:
+    from rankproof._analysis.online.evidence import LiveEvidence
 
 SAME_COST_MS = 1.0
 

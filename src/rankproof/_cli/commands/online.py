@@ -17,17 +17,20 @@ from rankproof.errors import UsageError, escape_invisible
 if TYPE_CHECKING:
     from rankproof._analysis.online.result import OnlineResult
 
-USAGE = "LOG… [-o RESULTS] [options]"
+USAGE = "LOG… [-o RESULTS] | LOG… --value RUN | --history FILE [options]"
 EXAMPLES = """\
 examples:
   rankproof online queries.jsonl events.jsonl
   rankproof online log.csv --set session=visit --set doc=item
   rankproof online ubi.jsonl --primary "Conversion(purchase)" --guardrail "latency_ms<+20"
   rankproof online ubi.jsonl --since 2026-11-03 --by device -o results
+  rankproof online ubi.jsonl --value new.run --dataset queries
+  rankproof online --history experiments.csv
 
 LOG is UBI (queries and events, in one file or several), or a table with one row per document shown
 and per event: session,user,time,system,rank,doc,action[,variant,value]. Lists of rp.interleave and
 A/B tests are recognised. Intervals are valid at every look, so look as often as you like."""
+_QUESTION = ("value", "dataset", "estimator", "clip", "history")
 _SUFFIXES = {"json": "json", "csv": "csv", "markdown": "md", "latex": "tex"}
 _LOG = ("columns", "user", "variant", "experiment", "since", "clicks", "value_field", "window", "bots", "most_sessions")
 _DECISION = ("primary", "metrics", "guardrails", "baseline", "margin", "costs", "by", "shares", "expect")
@@ -37,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the log, the decision and the output."""
     from rankproof._api.live import online
 
-    parser.add_argument("log", nargs="+", metavar="LOG", help="the files of the log")
+    parser.add_argument("log", nargs="*", metavar="LOG", help="the files of the log")
+    add_flags(parser.add_argument_group("other questions"), online, _QUESTION)
     add_flags(parser.add_argument_group("log"), online, _LOG)
     add_flags(parser.add_argument_group("decision"), online, _DECISION)
     out = parser.add_argument_group("output")
@@ -52,11 +56,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._api.live import online
     from rankproof._render.online import render_online
 
-    check_output(args.output, args.log)
+    check_output(args.output, [*args.log, args.history])
     folder = args.output if args.output not in STDOUT and not os.path.splitext(args.output)[1] else None
     if folder is not None:
         _check_folder(folder, args.format)
-    result = online(args.log, **_arguments(args))
+    result = online(args.log or None, **_arguments(args))
     options = terminal.render_options(to_file=args.output not in STDOUT and folder is None)
     write_or_show(render_online(result, args.format, options), None if folder else args.output, terminal)
     for note in result.notes:
@@ -94,7 +98,9 @@ def _arguments(args: argparse.Namespace) -> dict[str, Any]:
     """The options as arguments of `online`."""
     from rankproof._api.live import online
 
-    values = {name: value for name, value in values_of(args, online, (*_LOG, *_DECISION)).items() if value is not None}
+    values = {
+        name: value for name, value in values_of(args, online, (*_QUESTION, *_LOG, *_DECISION)).items() if value is not None
+    }
     for name, flag in (("columns", "--set"), ("costs", "--cost"), ("shares", "--share")):
         if name in values:
             values[name] = without_repeats(flag, values[name])
