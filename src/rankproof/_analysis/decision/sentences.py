@@ -137,7 +137,7 @@ def _ship(decision: Decision) -> str:
         why = _as_judged(decision) if _is_better_as_judged(decision) else _not_shown(decision)
         return f"Ship {name}: {_value(decision, chosen.name)}; risk {_risk(decision)}. {why}"
     other = _closest_rival(decision)
-    price = _cost_ratio(decision, decision.of(other.other), chosen)
+    price = price_ratio(decision, decision.of(other.other), chosen)
     if decision.kind == "cheaper":
         apart = _signed(other.difference, decision.measure)
         within = margin_text(decision.margin, decision.measure)
@@ -158,7 +158,7 @@ def _keep(decision: Decision) -> str:
         return f"Keep {name}: {_value(decision, decision.systems[0])}, {_better_than_all(decision)}."
     if decision.kind == "cheaper_and_worse":
         other = _closest_rival(decision)
-        price = _cost_ratio(decision, decision.of(decision.systems[0]), decision.of(other.other))
+        price = price_ratio(decision, decision.of(decision.systems[0]), decision.of(other.other))
         better = f"{for_message(other.other)} is measurably better by {_size_with_interval(other, decision.measure)}"
         allowed = f"which your margin of {margin_text(decision.margin, decision.measure)} allows"
         return f"Keep {name} only to save cost: {better}, {allowed}, and is {price}."
@@ -273,7 +273,7 @@ def _other_margin(decision: Decision) -> Iterator[str]:
     if other is None:
         return
     chosen, shipped = decision.of(decision.systems[0]), decision.of(other.system)
-    price = _cost_ratio(decision, chosen, shipped)
+    price = price_ratio(decision, chosen, shipped)
     what = f"{shipped.value:.3f}{f' and {price}' if price else ''}"
     margin = margin_text(other.margin, decision.measure).replace(" pp", " points")
     yield f"If {margin} do not matter to you, ship {for_message(shipped.name)}: {what}."
@@ -317,7 +317,7 @@ def _size_with_interval(pair: PairDifference, measure: Measure) -> str:
     return f"{points(pair.difference, measure)} ({inside})"
 
 
-def _cost_ratio(decision: Decision, base: SystemRisk, system: SystemRisk) -> str:
+def price_ratio(decision: Decision, base: SystemRisk, system: SystemRisk) -> str:
     """How much cheaper or faster the second system is than the first; empty if a cost is unknown."""
     if base.cost is None or system.cost is None:
         return ""
