@@ -189,16 +189,16 @@ def with_unjudged_documents(inputs: AnalysisInput, whole: JoinedValues, data: De
     """
     if decision.labelled:
         return decision
-    rivals = _Rivals(inputs, whole, data, has_zeros=data.judged_only is not None)
+    findings = _PossibleFindings(inputs, whole, data, has_zeros=data.judged_only is not None)
     if not decision.decided:
-        return replace(decision, better=tuple(pair for pair in decision.better if not rivals.may_refute(decision, pair)))
+        return replace(decision, better=tuple(pair for pair in decision.better if not findings.may_refute(decision, pair)))
     others = tuple(pair.other for pair in decision.against if pair.other not in decision.systems)
     choice = ChosenSystems(decision.systems, others, decision.margin, decision.looks)
-    finding, is_open = rivals.finding(choice)
+    finding, is_open = findings.finding(choice)
     if is_open:
         decision = replace(decision, outcome="not_decided", kind=None, systems=(), reason="unjudged", other_margin=None)
     elif decision.kind == "better":
-        other, is_refuted = rivals.finding(replace(choice, claim="better"))
+        other, is_refuted = findings.finding(replace(choice, claim="better"))
         finding, decision = (other, replace(decision, kind="safe")) if is_refuted else (finding, decision)
     return decision if finding is None else replace(decision, unjudged_rival=finding)
 
@@ -207,12 +207,12 @@ def unjudged_rival(
     inputs: AnalysisInput, whole: JoinedValues, data: DecisionData, choice: ChosenSystems, *, has_zeros: bool
 ) -> tuple[UnjudgedRival | None, bool]:
     """A rival that may not have been judged, if there is one, and whether nothing can be chosen because of it."""
-    return _Rivals(inputs, whole, data, has_zeros=has_zeros).finding(choice)
+    return _PossibleFindings(inputs, whole, data, has_zeros=has_zeros).finding(choice)
 
 
 @dataclass(frozen=True, eq=False)
-class _Rivals:
-    """The rivals of chosen systems, with the values of all queries."""
+class _PossibleFindings:
+    """Looks for other systems that may not have been judged, with the values of all queries."""
 
     inputs: AnalysisInput
     whole: JoinedValues
