@@ -9,6 +9,7 @@ from typing import Annotated
 
 from rankproof._analysis.compare.overview import Overview, SystemMean
 from rankproof._analysis.inputs import different_data
+from rankproof._data.text import percent
 from rankproof._registry import Option
 from rankproof._server.api import ApiCall, ApiRoute, NoRequest
 from rankproof._server.features import Feature
@@ -54,7 +55,7 @@ class HomeRow:
     @property
     def risk(self) -> str:
         """The risk in percent, empty if it is not known."""
-        return "" if self.summary.risk is None else f"{100 * self.summary.risk:.1f}%"
+        return "" if self.summary.risk is None else percent(self.summary.risk)
 
     @property
     def can_compare(self) -> bool:

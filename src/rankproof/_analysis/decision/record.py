@@ -46,6 +46,8 @@ Reason = Literal[
     "log",
 ]
 """Why nothing is decided."""
+UnjudgedClaim = Literal["safe", "better"]
+"""What unjudged documents could refute: that the risk is within its limit, or that a system is better."""
 CostUnit = Literal["given", "money", "ms"]
 
 
@@ -191,8 +193,8 @@ class OwnDocuments:
 class UnjudgedRival:
     """A rival that may not have been judged: own documents of the chosen system and of the other one in their top `depth`.
 
-    If `needed` of the other system's unjudged own documents are relevant, the risk of the chosen one is above its limit.
-    `is_near` says whether that could well be; else it is a detail.
+    If `needed` of the other system's unjudged own documents are relevant, the `claim` on the chosen one fails: that its risk is
+    within its limit ("safe"), or that it is significantly better. `is_near` says whether that could well be; else it is a detail.
     """
 
     chosen: OwnDocuments
@@ -201,6 +203,7 @@ class UnjudgedRival:
     has_zeros: bool
     depth: int
     is_near: bool = True
+    claim: UnjudgedClaim = "safe"
 
 
 @dataclass(frozen=True, slots=True)
