@@ -15,7 +15,7 @@ from rankproof import Experiment, run
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.ordering import ranked_documents
 from rankproof._interleaving.credit import pairwise_credit, probabilistic_credit
-from rankproof._interleaving.interleave import interleave
+from rankproof._interleaving.interleave import Method, interleave
 from rankproof.stages import BM25, RM3, RRF
 from rankproof.types import Stage
 
@@ -103,7 +103,7 @@ def single_lists(data: Collection, system: str) -> Lists:
     return Lists(grades, np.arange(data.queries)[:, None])
 
 
-def interleaved_lists(data: Collection, names: Sequence[str], method: str) -> Lists:
+def interleaved_lists(data: Collection, names: Sequence[str], method: Method) -> Lists:
     """Drafted lists of several systems for each query."""
     count = data.queries * DRAFTS
     grades, teams, drafts = np.full((count, DEPTH), -1.0), np.full((count, DEPTH), -1), []
@@ -157,7 +157,8 @@ def preferences(lists: Lists, at: IntArray, clicked: BoolArray, pair: tuple[int,
     first, second = pair
     if lists.teams is not None:
         teams = lists.teams[at]
-        return np.sign(((teams == second) & clicked).sum(axis=1) - ((teams == first) & clicked).sum(axis=1)).astype(np.float64)
+        won = ((teams == second) & clicked).sum(axis=1) - ((teams == first) & clicked).sum(axis=1)
+        return np.asarray(np.sign(won), dtype=np.float64)
     assert lists.credits is not None
     signs = np.zeros(len(at))
     for session in np.flatnonzero(clicked.any(axis=1)).tolist():

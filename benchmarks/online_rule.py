@@ -16,6 +16,7 @@ import numpy as np
 
 from rankproof._analysis.online.decide_live import MIN_USERS
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._interleaving.interleave import Method
 from rankproof._statistics.confidence_sequence import ALPHA, decision_chance, growth_needed, interval_width
 
 from .live_users import (
@@ -34,11 +35,12 @@ from .live_users import (
 from .simulation import Cell, StoredCells
 
 LOOK, SESSIONS, USERS = 100, 3_000, 500
-TWO, THREE = ("team-draft", "team-draft-plain", "pairwise", "probabilistic"), ("pairwise", "team-draft-multileaving")
+TWO: tuple[Method, ...] = ("team-draft", "team-draft-plain", "pairwise", "probabilistic")
+THREE: tuple[Method, ...] = ("pairwise", "team-draft-multileaving")
 METRICS = ("FirstClickRR", "CTR@1", "CTR@10", "Abandonment", "ClickWithin", "Conversion", "Revenue", "ClicksPerSession")
 _POWER, _RATE, _TASTE, _BUYS = 1.96 + 0.8416, 0.01, 1.5, 0.2
 _CREDITED = ("pairwise", "probabilistic")
-"""Methods whose credit is computed one session at a time; their cells have a tenth of the rounds."""
+"""Methods whose credit is computed one session at a time; their cells have half of the rounds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +102,12 @@ def drawn(lists: Lists, users: IntArray, model: str, rng: np.random.Generator, *
     return at, clicks(model, odds / (1 + odds), grades, rng)
 
 
-def null_interleaving(data: Collection, names: Sequence[str], method: str, model: str, rounds: int) -> Callable[..., Cell]:
+def _some(clicked: BoolArray) -> BoolArray:
+    """Whether each session has a click."""
+    return np.asarray(clicked.any(axis=1))
+
+
+def null_interleaving(data: Collection, names: Sequence[str], method: Method, model: str, rounds: int) -> Callable[..., Cell]:
     """How often an experiment ever ships or keeps a system although clicks do not depend on documents."""
 
     def simulate(rng: np.random.Generator) -> Cell:
@@ -113,7 +120,7 @@ def null_interleaving(data: Collection, names: Sequence[str], method: str, model
             one_ratio(
                 users,
                 preferences(lists, at, clicked, pair, len(names)).reshape(users.shape),
-                clicked.any(axis=1).reshape(users.shape),
+                _some(clicked).reshape(users.shape),
             )
             for pair in pairs
         ]
@@ -157,17 +164,17 @@ def null_variants(data: Collection, model: str, rounds: int) -> Callable[..., Ce
 
 def metric_values(clicked: BoolArray, rng: np.random.Generator) -> dict[str, tuple[FloatArray, BoolArray]]:
     """The value of each metric in each session, and whether the session counts for the least number of users."""
-    any_click = clicked.any(axis=1)
+    any_click = np.asarray(clicked.any(axis=1))
     first = np.where(any_click, clicked.argmax(axis=1), DEPTH)
     bought = (rng.random(clicked.shape) < _BUYS) & clicked
-    early = any_click & (rng.exponential(20.0, len(clicked)) < 30)
-    spent = (bought * rng.lognormal(3, 1, clicked.shape)).sum(axis=1)
-    buys = bought.any(axis=1)
+    early = np.asarray(any_click & (rng.exponential(20.0, len(clicked)) < 30))
+    spent = np.asarray((bought * rng.lognormal(3, 1, clicked.shape)).sum(axis=1))
+    buys = np.asarray(bought.any(axis=1))
     values: dict[str, tuple[FloatArray, BoolArray]] = {
-        "FirstClickRR": (np.where(any_click, 1 / (first + 1), 0.0), any_click),
+        "FirstClickRR": (np.asarray(np.where(any_click, 1 / (first + 1), 0.0), dtype=np.float64), any_click),
         "CTR@1": (clicked[:, 0].astype(np.float64), any_click),
         "CTR@10": (any_click.astype(np.float64), any_click),
-        "Abandonment": (1.0 - any_click, any_click),
+        "Abandonment": (np.asarray(1.0 - any_click), any_click),
         "ClickWithin": (early.astype(np.float64), any_click),
         "Conversion": (buys.astype(np.float64), buys),
         "Revenue": (spent, buys),
@@ -176,7 +183,7 @@ def metric_values(clicked: BoolArray, rng: np.random.Generator) -> dict[str, tup
     return values
 
 
-def power(data: Collection, model: str, sessions: int = 40_000) -> Callable[..., Cell]:
+def power(data: Collection, model: str, sessions: int = 20_000) -> Callable[..., Cell]:
     """Sessions for 80% power at 5%, one look: of A/B tests beside the default interleaving, over pairs of systems."""
 
     def simulate(rng: np.random.Generator) -> Cell:
@@ -233,7 +240,7 @@ def path(data: Collection, model: str, names: tuple[str, str], rounds: int, sess
         users = rng.integers(0, USERS, (rounds, sessions))
         at, clicked = drawn(lists, users, model, rng, relevance=True)
         signs = preferences(lists, at, clicked, (0, 1), 2).reshape(users.shape)
-        looks = one_ratio(users, signs, clicked.any(axis=1).reshape(users.shape))
+        looks = one_ratio(users, signs, _some(clicked).reshape(users.shape))
         decides = looks.decides()
         ever, first = decides.any(axis=0), decides.argmax(axis=0)
         right = np.sign(looks.values[first, np.arange(rounds)]) == np.sign(signs.mean())
@@ -283,7 +290,7 @@ def null_table(stored: StoredCells, data: Sequence[Collection], rounds: int) -> 
         for model in CLICK_MODELS:
             for names, methods in ((("bm25", "hybrid"), TWO), (("bm25", "characters", "hybrid"), THREE)):
                 for method in methods:
-                    count = rounds // 5 if method in _CREDITED else rounds
+                    count = rounds // 2 if method in _CREDITED else rounds
                     cell = stored.cell(
                         f"null {own.name} {model} {method} {len(names)} {count}",
                         null_interleaving(own, names, method, model, count),
@@ -326,10 +333,10 @@ def path_table(stored: StoredCells, data: Sequence[Collection], rounds: int) -> 
 def main() -> None:
     """Prints the tables in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.online_rule", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=120)
     args = parser.parse_args()
     stored, data = StoredCells("online_rule", f"{LOOK} {SESSIONS} {USERS}"), [collection(name) for name in COLLECTIONS]
-    for table in (null_table(stored, data, args.rounds), power_table(stored, data), path_table(stored, data, args.rounds // 5)):
+    for table in (null_table(stored, data, args.rounds), power_table(stored, data), path_table(stored, data, args.rounds // 4)):
         print("\n".join(table), end="\n\n", flush=True)
     cell = stored.cell("chance 4000", stated_chance(4_000))
     print(f"Of {cell['stated']:,.0f} open experiments, {cell['came']:.0%} decided at the sessions stated for a chance of 80%.")
