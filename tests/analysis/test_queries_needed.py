@@ -84,7 +84,7 @@ def test_the_first_step_counts_at_which_a_system_is_good_enough_in_such_a_share_
     n = effective_size(len(values), weights)
     sizes = list(steps(n, 30))
     counted = [math.ceil(size / n * len(values)) for size in sizes]
-    needed = queries_needed(values, weights, margin, looks, seed=seed)
+    needed = queries_needed(values, weights, margin, looks, 30, seed=seed)
     for share, number in ((0.5, needed.even), (0.8, needed.likely)):
         at = len(sizes) if number is None else counted.index(number)
         assert number is None or chance_at(values, weights, sizes[at], margin, looks, seed) >= share

@@ -6,9 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from rankproof._data.arrays import FloatArray
 from rankproof._statistics.distributions import normal_below
 from rankproof._statistics.options import USUAL_USERS
 
@@ -44,17 +41,6 @@ def interval_width(users: float, expected: int = USUAL_USERS, alpha: float = ALP
     tuned = (-2 * math.log(alpha) + math.log(-2 * math.log(alpha)) + 1) / expected
     seen = users * tuned
     return math.sqrt(2 * (seen + 1) / seen * math.log(math.sqrt(seen + 1) / alpha))
-
-
-def ratio_estimate(sums: FloatArray, sizes: FloatArray) -> RatioEstimate:
-    """The ratio of the sums over users, with the standard error of the delta method.
-
-    `sums` and `sizes` hold one number per user: the sum of a metric, and the number of sessions.
-    """
-    total = float(sizes.sum())
-    value = float(sums.sum()) / total
-    residuals = sums - value * sizes
-    return RatioEstimate(value, math.sqrt(float(residuals @ residuals)) / total, len(sums), total)
 
 
 def sequence_interval(
@@ -134,8 +120,3 @@ def share_evidence(counts: Sequence[int], shares: Sequence[float], concentration
         prior = concentration * share
         logarithm += math.lgamma(prior + count) - math.lgamma(prior) - count * math.log(share)
     return math.exp(min(logarithm, 700.0))
-
-
-def sums_by_user(users: np.ndarray[tuple[int], np.dtype[np.int64]], values: FloatArray, count: int) -> FloatArray:
-    """The sum of the values of each user."""
-    return np.bincount(users, weights=values, minlength=count).astype(np.float64, copy=False)

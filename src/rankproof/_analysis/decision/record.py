@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankproof._analysis.decision.repeats import RepeatedAnswers
-from rankproof._analysis.online.evidence import LiveEvidence
 from rankproof._data.replies import ReusedReplies
 from rankproof._data.table import Column, Table
 from rankproof._data.text import pluralise, query_range
@@ -18,6 +17,9 @@ from rankproof._statistics.intervals import Interval
 from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof._statistics.options import Looks
 from rankproof.measures._base import Measure
+
+if TYPE_CHECKING:
+    from rankproof._analysis.online.evidence import LiveEvidence
 
 SAME_COST_MS = 1.0
 
@@ -44,6 +46,8 @@ Reason = Literal[
     "log",
 ]
 """Why nothing is decided."""
+UnjudgedClaim = Literal["safe", "better"]
+"""What unjudged documents could refute: that the risk is within its limit, or that a system is better."""
 CostUnit = Literal["given", "money", "ms"]
 
 
@@ -189,8 +193,8 @@ class OwnDocuments:
 class UnjudgedRival:
     """A rival that may not have been judged: own documents of the chosen system and of the other one in their top `depth`.
 
-    If `needed` of the other system's unjudged own documents are relevant, the risk of the chosen one is above its limit.
-    `is_near` says whether that could well be; else it is a detail.
+    If `needed` of the other system's unjudged own documents are relevant, the `claim` on the chosen one fails: that its risk is
+    within its limit ("safe"), or that it is significantly better. `is_near` says whether that could well be; else it is a detail.
     """
 
     chosen: OwnDocuments
@@ -199,6 +203,7 @@ class UnjudgedRival:
     has_zeros: bool
     depth: int
     is_near: bool = True
+    claim: UnjudgedClaim = "safe"
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ def live_overview(document: LiveDocument) -> Overview:
         judged="",
         asked=_digest(asked),
         notes=document.notes,
+        is_live=True,
     )
 
 

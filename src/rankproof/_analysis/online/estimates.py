@@ -53,7 +53,10 @@ class LiveEstimate:
 
 @dataclass(frozen=True, slots=True)
 class SystemValue:
-    """The value of one system with its 95% interval, from its own sessions and users; `clicks` is None if no click has one system."""
+    """The value of one system with its 95% interval, from its own sessions and users.
+
+    `clicks` is None where clicks belong to no single system.
+    """
 
     system: str
     value: float

@@ -83,6 +83,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--assessor", metavar="NAME", help="name of the assessor, or of several: ann,bob (default: the login name)"
     )
     parser.add_argument(
+        "--overlap",
+        type=_share,
+        default=1.0,
+        metavar="SHARE",
+        help="share of the queries that every assessor judges, such as 20%% or 0.2; the others are divided (default: 100%%)",
+    )
+    parser.add_argument(
         "--label",
         type=positive_int,
         metavar="N",
@@ -108,6 +115,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._server.api import Api
     from rankproof._server.bench.documents import LibraryDocuments
     from rankproof._server.bench.feature import Bench
+    from rankproof._server.cases.feature import CasesAndNotes
+    from rankproof._server.grading import Grading
     from rankproof._server.home import HomeTrends
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import QueueOptions
@@ -128,11 +137,17 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
             log = files.enter_context(closing(_judgement_log(args)))
         nuggets = None if args.nuggets is None else files.enter_context(closing(NuggetsPage(library, args.nuggets)))
         judging = None if log is None else JudgingPage(log, *_assessors(args))
-        options = QueueOptions(args.pool, args.seed, args.judge_order, args.label if labels_documents else None)
+        options = QueueOptions(args.pool, args.seed, args.judge_order, args.label if labels_documents else None, args.overlap)
         views = JudgingViews(library, judging, texts, options)
         if args.label is not None:
             _check_draws(library, views if labels_documents else labelling, terminal)
-        features: list[Feature] = [HomeTrends(library), Bench(library, LibraryDocuments(texts.dataset))]
+        people = judging.assessors if judging is not None else tuple(_assessors(args)) if args.edit else ()
+        features: list[Feature] = [
+            HomeTrends(library),
+            Bench(library, LibraryDocuments(texts.dataset)),
+            Grading(library, views),
+            CasesAndNotes(library, people, writes=args.edit),
+        ]
         for feature in features:
             files.enter_context(closing(feature))
         api = Api(library, _permissions(args), (route for feature in features for route in feature.routes()))
@@ -163,6 +178,10 @@ def _check_options(args: argparse.Namespace, has_claims: bool) -> None:
     """Refuses options that have nothing to judge or label."""
     if args.judge is None and args.pool is not None:
         raise UsageError("--pool needs --judge", fix="add --judge, or leave out --pool")
+    if args.overlap < 1 and "," not in (args.assessor or ""):
+        raise UsageError("--overlap needs several assessors", fix="name them: --assessor ann,bob, or leave out --overlap")
+    if args.judge is None and args.label is None and "," in (args.assessor or ""):
+        raise UsageError("several assessors need --judge", fix="add --judge, or name one person")
     if has_claims:
         return
     if args.judge is not None and args.label is not None:
@@ -170,8 +189,8 @@ def _check_options(args: argparse.Namespace, has_claims: bool) -> None:
         raise UsageError(what, fix="leave out one of the two")
     if args.labels is not None and args.label is None:
         raise UsageError("--labels needs --label", fix="add --label 30, or leave out --labels")
-    if args.assessor is not None and args.judge is None and args.label is None:
-        raise UsageError("--assessor needs --judge or --label", fix="add one of them, or leave out --assessor")
+    if args.assessor is not None and args.judge is None and args.label is None and not args.edit:
+        raise UsageError("--assessor needs --judge, --label or --edit", fix="add one of them, or leave out --assessor")
 
 
 def _check_draws(library: ResultsLibrary, pages: JudgingViews | LabellingPages, terminal: Terminal) -> None:
@@ -322,15 +341,6 @@ def _regrades(new: Qrels, old: Qrels) -> bool:
     )
 
 
-def _scale_notes(library: ResultsLibrary) -> Iterator[str]:
-    """Notes on results that were judged on another scale."""
-    from rankproof._server.judging_queue import scale_warning
-
-    for summary in library.summaries():
-        if warning := scale_warning(summary.highest):
-            yield f"{for_message(summary.name)}: {warning}"
-
-
 def _print_address(url: str, library: ResultsLibrary, judging: JudgingPage | None, terminal: Terminal) -> None:
     """Shows the address as the result; no note contains its token."""
     from rankproof._data.text import in_a_sentence, pluralise
@@ -341,8 +351,6 @@ def _print_address(url: str, library: ResultsLibrary, judging: JudgingPage | Non
         if log.cut:
             terminal.note(f"the log of {for_message(log.path)} ends in an incomplete line, which is removed")
         terminal.note(f"judgements of {in_a_sentence(judging.assessors)} are saved to {for_message(log.path)}")
-        for note in _scale_notes(library):
-            terminal.note(note)
     terminal.note(f"{pluralise(experiments, 'experiment')}; open the address in a browser; Ctrl-C stops")
     terminal.show(f"{url}\n")
 
@@ -365,6 +373,17 @@ def _login_name() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         raise UsageError("the login name is unknown", fix="specify the assessor with --assessor NAME") from None
+
+
+def _share(text: str) -> float:
+    """A share from 0 to 1, also written in percent."""
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a share, such as 20% or 0.2")
+    return share
 
 
 def _port(text: str) -> int:
