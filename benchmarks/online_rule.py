@@ -32,7 +32,7 @@ from .live_users import (
     preferences,
     single_lists,
 )
-from .simulation import Cell, StoredCells
+from .simulation import Cell, StoredCells, upper_bound
 
 LOOK, SESSIONS, USERS = 100, 3_000, 500
 TWO: tuple[Method, ...] = ("team-draft", "team-draft-plain", "pairwise", "probabilistic")
@@ -282,26 +282,25 @@ def stated_chance(rounds: int, now: int = 1_000) -> Callable[..., Cell]:
 
 
 def null_table(stored: StoredCells, data: Sequence[Collection], rounds: int) -> Iterator[str]:
-    """The share of experiments that ever decide wrongly, by method and metric: the largest and the mean over all cells."""
-    yield "| | cells | ever decides, mean | largest cell | looks with a fixed interval |"
-    yield "|---|---|---|---|---|"
-    cells: dict[str, list[tuple[float, float]]] = {}
+    """The share of experiments that ever decide wrongly, by method and metric, over all cells, and its upper 95% bound."""
+    yield "| | experiments | ever decides | upper bound | largest cell | with the interval of a single look |"
+    yield "|---|---|---|---|---|---|"
+    cells: dict[str, list[tuple[float, float, float]]] = {}
     for own in data:
         for model in CLICK_MODELS:
             for names, methods in ((("bm25", "hybrid"), TWO), (("bm25", "characters", "hybrid"), THREE)):
                 for method in methods:
                     count = rounds // 2 if method in _CREDITED else rounds
-                    cell = stored.cell(
-                        f"null {own.name} {model} {method} {len(names)} {count}",
-                        null_interleaving(own, names, method, model, count),
-                    )
-                    cells.setdefault(f"{method}, {len(names)} systems", []).append((cell["wrong"], cell["fixed"]))
+                    key = f"null {own.name} {model} {method} {len(names)} {count}"
+                    cell = stored.cell(key, null_interleaving(own, names, method, model, count))
+                    cells.setdefault(f"{method}, {len(names)} systems", []).append((count, cell["wrong"], cell["fixed"]))
             cell = stored.cell(f"null A/B {own.name} {model} {rounds}", null_variants(own, model, rounds))
             for metric in METRICS:
-                cells.setdefault(f"A/B, {metric}", []).append((cell[metric], cell[f"fixed {metric}"]))
-    for name, shares in cells.items():
-        ever, fixed = np.array(shares).T
-        yield f"| {name} | {len(shares)} | {ever.mean():.1%} | {ever.max():.1%} | {fixed.mean():.0%} |"
+                cells.setdefault(f"A/B, {metric}", []).append((rounds, cell[metric], cell[f"fixed {metric}"]))
+    for name, rows in cells.items():
+        counts, ever, fixed = np.array(rows).T
+        share, bound = float(ever @ counts / counts.sum()), upper_bound(float(ever @ counts / counts.sum()), counts.sum())
+        yield f"| {name} | {counts.sum():,.0f} | {share:.1%} | {bound:.1%} | {ever.max():.1%} | {fixed.mean():.0%} |"
 
 
 def power_table(stored: StoredCells, data: Sequence[Collection]) -> Iterator[str]:
