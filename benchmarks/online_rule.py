@@ -183,12 +183,12 @@ def metric_values(clicked: BoolArray, rng: np.random.Generator) -> dict[str, tup
     return values
 
 
-def power(data: Collection, model: str, sessions: int = 20_000) -> Callable[..., Cell]:
+def power(data: Collection, model: str, sessions: int = 100_000) -> Callable[..., Cell]:
     """Sessions for 80% power at 5%, one look: of A/B tests beside the default interleaving, over pairs of systems."""
 
     def simulate(rng: np.random.Generator) -> Cell:
         names = list(data.rankings)
-        alone = {name: _moments(data, name, model, sessions, rng) for name in names}
+        alone = {name: _moments(data, name, model, 4 * sessions, rng) for name in names}
         ratios: list[tuple[float, float]] = []
         wrong = opposite = differing = 0
         for first, second in combinations(names, 2):
@@ -203,8 +203,8 @@ def power(data: Collection, model: str, sessions: int = 20_000) -> Callable[...,
             wrong += bool(signs.mean() * gain < 0 and abs(signs.mean()) > 3 * signs.std() / math.sqrt(sessions))
             own = (_POWER / signs.mean()) ** 2 * signs.var()
             ratios.append((_sessions(ctr, other_ctr) / own, _sessions(rr, other_rr) / own))
-            change = other_count[0] - count[0]
-            if abs(change) > 0.005:
+            change, noise = other_count[0] - count[0], math.sqrt((count[1] + other_count[1]) / (4 * sessions))
+            if abs(change) > 3 * noise:
                 differing, opposite = differing + 1, opposite + bool(change * gain < 0)
         by_ctr, by_rr = np.array(ratios).T if ratios else np.full((2, 1), np.nan)
         quantiles = {
@@ -309,7 +309,7 @@ def power_table(stored: StoredCells, data: Sequence[Collection]) -> Iterator[str
     yield "|---|---|---|---|---|---|---|"
     for own in data:
         for model in CLICK_MODELS:
-            cell = stored.cell(f"power {own.name} {model}", power(own, model))
+            cell = stored.cell(f"power {own.name} {model} 100,000", power(own, model))
             by_ctr, by_rr = (
                 f"{cell[f'{name} 50']:.1f} ({cell[f'{name} 10']:.1f}–{cell[f'{name} 90']:.0f})" for name in ("ctr", "rr")
             )
