@@ -240,3 +240,10 @@ def test_without_zeros_a_short_list_of_which_nothing_is_known_prevents_a_decisio
     # A single relevant document of the rival's own shows that it was judged, or is poor.
     relevant[QUERIES[0]]["meaning0"] = 1
     assert rp.compare(relevant, runs, measure, samples=100).decision.outcome == "ship"
+
+
+def test_unjudged_documents_are_as_relevant_as_the_known_ones() -> None:
+    graded = {query: {doc: 3 * grade for doc, grade in docs.items()} for query, docs in pool(2, 0).items()}
+    found, plain = decided(graded).unjudged_rival, decided(pool(2, 0)).unjudged_rival
+    assert found is not None
+    assert found == plain

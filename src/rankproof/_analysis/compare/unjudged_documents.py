@@ -109,6 +109,12 @@ class TopDocuments:
         """The query of each known relevant document, by its index in the table."""
         return np.asarray(self.table.query_index[self.relevant])
 
+    @cached_property
+    def usual_grade(self) -> int:
+        """The median grade of the known relevant documents, the lower one of two; 0 without any."""
+        grades = np.sort(self.table.scores[-1][self.relevant])
+        return int(grades[(len(grades) - 1) // 2]) if len(grades) else 0
+
     @property
     def few_are_known(self) -> bool:
         """Whether queries have on average fewer than two known relevant documents, so that a poor rival looks unjudged."""
@@ -336,8 +342,9 @@ def _values_with(
 ) -> FloatArray:
     """The values of these systems if the picked documents were relevant."""
     measure, grades = whole.measures[0], {query: dict(inputs.qrels[query]) for query in whole.queries}
+    usual = max(tops.usual_grade, least_relevant(inputs, measure), 1)
     for at, query in zip(picked.tolist(), tops.table.query_index[picked].tolist(), strict=True):
-        grades[tops.table.queries[query]][tops.table.docs[at]] = max(least_relevant(inputs, measure), 1)
+        grades[tops.table.queries[query]][tops.table.docs[at]] = usual
     names = [whole.systems[at] for at in systems]
     options = replace(inputs.options, queries=whole.queries, skip_missing=False)
     qrels = Qrels.of_checked(grades, source=inputs.qrels.source)
