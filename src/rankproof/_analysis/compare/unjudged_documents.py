@@ -250,14 +250,14 @@ class _PossibleFindings:
         for chosen, other in _suspects(choice, tops):
             case = _Suspicion(self.inputs, self.whole, self.data, choice, tops, chosen, other)
             needed = case.needed_share()
-            if needed is None:
+            if needed is None and not case.is_one_pool:
                 continue
             is_clear = not tops.few_are_known or case.is_hardly_judged
             is_near = is_clear or case.is_refuted(2 * chosen.relevant / chosen.shown)
-            shown = is_near or case.is_unknown
+            shown = is_near or case.is_unknown or needed is None
             rival = UnjudgedRival(chosen, other, needed, tops.has_zeros, tops.depth, shown, choice.claim)
             finding = rival if finding is None or rival.is_near else finding
-            if is_clear or (case.is_unknown and is_near):
+            if needed is not None and (is_clear or (case.is_unknown and is_near)):
                 return finding, True
         return finding, False
 
@@ -306,6 +306,15 @@ class _Suspicion:
     def is_unknown(self) -> bool:
         """Whether none of many own documents of the rival is known to be relevant."""
         return not self.other.relevant and self.other.shown >= _MIN_OWN
+
+    @property
+    def is_one_pool(self) -> bool:
+        """Whether the chosen system shows every known relevant document, so that perhaps only its documents were judged.
+
+        Queries whose relevant documents only others show are then missing in the judgements.
+        """
+        shown = self.tops.tops[self.whole.systems.index(self.chosen.system)]
+        return not self.tops.has_zeros and not (self.tops.relevant & ~shown).any()
 
     def needed_share(self) -> float | None:
         """The smallest share of the rival's unjudged own documents that, if relevant, refutes what is claimed."""

@@ -319,6 +319,9 @@ def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:
     """Why a rival may not have been judged."""
     state, own, other = "judged" if finding.has_zeros else "known to be relevant", finding.chosen, finding.other
     name, rival = for_message(own.system), for_message(other.system)
+    if finding.needed is None:
+        all_known = f"Every document that is known to be relevant is in the top {finding.depth} of {name}"
+        return f"{rival} may not have been judged. {all_known}; perhaps only its documents were judged"
     only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {state}"
     share = f"{100 * finding.needed:.0f}% of the unjudged ones"
     risky = f"the risk of {name} is above {limit_text(limit)}"
