@@ -6,12 +6,18 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from pathlib import Path
 
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.row_errors import row_error
-from rankproof._evaluation.options import USUAL_PRIMARY
+from rankproof._data.run import Run
+from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._io.files import open_plain_file, unreadable_file_error
 from rankproof._io.strict_json import JsonObject, parse_strict_json
 from rankproof._results.result_json import parse_stored_measures
@@ -129,3 +135,23 @@ def with_cases(dataset: Dataset, cases: Sequence[SavedCase], source: str) -> Dat
     queries = Queries((*dataset.queries.values(), *(case.query for case in cases)), source=dataset.queries.source)
     rows = (*dataset.qrels.rows(), *case_qrels(cases, source).rows())
     return replace(dataset, queries=queries, qrels=Qrels(rows, source=dataset.qrels.source))
+
+
+def ranking_values(grades: Mapping[str, int], rankings: Sequence[Sequence[str]], measure: str) -> Iterator[float | None]:
+    """The value of each ranking of one query; None where the measure has none, as without a grade."""
+    query = "query"
+    if not grades:
+        yield from (None for _ in rankings)
+        return
+    qrels = Qrels.from_dict({query: dict(grades)})
+    runs = {str(place): Run.from_rankings(str(place), [query], [_with_scores(docs)]) for place, docs in enumerate(rankings)}
+    result = evaluate_runs(qrels, runs, parse_stored_measures([measure]), EvaluateOptions())
+    for system in result.systems:
+        value = next(iter(system.measures.values())).per_query.get(query)
+        yield None if value is None or isnan(value) else float(value)
+
+
+def _with_scores(docs: Sequence[str]) -> tuple[list[str], FloatArray]:
+    """The documents, each once, with falling scores."""
+    distinct = list(dict.fromkeys(docs))
+    return distinct, -np.arange(len(distinct), dtype=np.float64)

@@ -97,7 +97,9 @@ class Bench(Feature):
         listed = [{"id": row.id, "name": row.summary.name if row.summary else "", "folder": row.label} for row in rows]
         # In a block of JSON, `<` could end the block.
         data = Markup(json.dumps(listed).replace("<", "\\u003c"))
-        return module_page("bench.html.j2", "bench.js", styles=["bench.css"], title="Bench", data=data, rows=rows)
+        return module_page(
+            "bench.html.j2", "bench.js", styles=["bench.css", "bench_people.css"], title="Bench", data=data, rows=rows
+        )
 
     def bench_results(self, entry: LibraryEntry) -> BenchResults:
         """The results, loaded once for each state of their folder."""

@@ -10,7 +10,7 @@ from rankproof._evaluation.options import USUAL_PRIMARY
 from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.result_json import parse_stored_measures
-from rankproof._results.saved_cases import SavedCase
+from rankproof._results.saved_cases import SavedCase, ranking_values
 from rankproof._server.api import ApiCall, ApiRoute, NoRequest
 from rankproof._server.cases.case_log import MAX_QUERY_LENGTH, CaseLog
 from rankproof._server.cases.files import BenchFiles
@@ -114,6 +114,22 @@ class NoteRequest:
     version: Annotated[str, Option("the version of the note that was changed, empty for a new one")] = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ValuesRequest:
+    """Rankings and grades of one query."""
+
+    grades: Annotated[Mapping[str, int], Option("document to grade")]
+    rankings: Annotated[tuple[tuple[str, ...], ...], Option("the documents of each ranking, the best first")]
+    measure: Annotated[str, Option("the measure")] = USUAL_PRIMARY
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of rankings."""
+
+    values: Annotated[tuple[float | None, ...], Option("the value of each ranking, null if it has none")]
+
+
 class CasesAndNotes(Feature):
     """Test cases and notes of the bench; `people` are those who may be at a browser."""
 
@@ -134,6 +150,8 @@ class CasesAndNotes(Feature):
         yield ApiRoute("POST", f"{cases}/grades", about, CaseGradeRequest, SavedCaseReply, self._grade, needs="edit")
         about = "removes a test case"
         yield ApiRoute("POST", f"{cases}/remove", about, CaseText, SavedCaseReply, self._remove, needs="edit")
+        about = "the values of rankings of one query with these grades; nothing is saved"
+        yield ApiRoute("POST", "/api/r/{id}/values", about, ValuesRequest, Values, self._values)
         yield ApiRoute("GET", notes, "the notes and tags of queries", NoRequest, NoteList, self._notes)
         yield ApiRoute("POST", notes, "saves the note and the tags of a query", NoteRequest, NoteRow, self._note, needs="edit")
 
@@ -184,6 +202,9 @@ class CasesAndNotes(Feature):
         saved: list[QueryNote] = []
         record_change(lambda: saved.append(log.save(dataset, request.query, request.note, request.tags, person, request.version)))
         return _note_row(saved[0])
+
+    def _values(self, call: ApiCall, request: ValuesRequest) -> Values:
+        return Values(tuple(ranking_values(request.grades, request.rankings, _checked_measure(request.measure))))
 
     def _person(self, call: ApiCall) -> str:
         """Who changes something."""

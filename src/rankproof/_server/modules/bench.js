@@ -1,4 +1,7 @@
 // The bench: queries on the left, A and B in the middle, changes of B on the right. The address holds the whole view.
+import "./bench_grading.js";
+import "./bench_notes.js";
+import "./bench_cases.js";
 import { addressOf, onAddressChange, readAddress, writeAddress } from "./address.js";
 import { get } from "./api.js";
 import { drawPair } from "./bench_pair.js";
