@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from rankproof._analysis.online.evidence import SessionsNeeded as SessionsNeeded
     from rankproof._analysis.online.result import OnlineResult as OnlineResult
     from rankproof._analysis.options import CompareOptions as CompareOptions
+    from rankproof._analysis.traffic.drift import SampleCheck as SampleCheck
+    from rankproof._analysis.traffic.sample import QuerySample as QuerySample
     from rankproof._api.values import Analysis as Analysis
     from rankproof._api.values import Audit as Audit
     from rankproof._api.values import Baselines as Baselines
@@ -235,6 +237,8 @@ else:
         ScoreLists="rankproof._fusion.normalisations",
         Scorer="rankproof.stages._base",
         Searcher="rankproof.stages._base",
+        QuerySample="rankproof._analysis.traffic.sample",
+        SampleCheck="rankproof._analysis.traffic.drift",
         SegmentDifference="rankproof._analysis.compare.segment_differences",
         Segments="rankproof._api.values",
         SourceTable="rankproof._formats.source_table",

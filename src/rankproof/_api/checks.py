@@ -40,6 +40,9 @@ def doctor(
         Queries | str | os.PathLike[str] | None, Option("the queries that a model was trained on", metavar="FILE")
     ] = None,
     train_qrels: Annotated[QrelsLike | None, Option("the judgements that a model was trained on", metavar="FILE")] = None,
+    log: Annotated[
+        Any, Option("a log of search: does the sample still stand for its traffic?", metavar="LOG", unset="not asked")
+    ] = None,
     **options: Unpack[EvaluateArguments],
 ) -> DoctorReport:
     """The findings of the checks of a dataset, of runs on it, or of results."""
@@ -54,7 +57,18 @@ def doctor(
     if train_qrels is not None:
         qrels = read_judgements(Coercion().qrels(train_qrels), EvaluateOptions())
         inputs = replace(inputs, trained_on=qrels, parts=inputs.parts | {"training judgements"})
+    if log is not None:
+        inputs = with_traffic(inputs, data if dataset is None else dataset, log)
     return DoctorReport((run_checks(inputs),))
+
+
+def with_traffic(inputs: DoctorInput, sample: Any, log: Any) -> DoctorInput:
+    """The input with the check of a sample, the folder of the dataset, against a log."""
+    from rankproof._api.sampling import check_sample
+
+    if not isinstance(sample, str | os.PathLike):
+        raise UsageError("a log is compared with a sample", fix="pass the folder that rankproof sample wrote as the dataset")
+    return replace(inputs, traffic=check_sample(log, sample), parts=inputs.parts | {"log"})
 
 
 def _doctor_input(data: DataLike, runs: RunLike | None, dataset: Any, options: EvaluateArguments) -> DoctorInput:
