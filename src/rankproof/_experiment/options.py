@@ -31,6 +31,15 @@ CollapseOption = Annotated[
     ),
 ]
 PoolOption = Annotated[int | None, Option("number of top chunks of a ranking to collapse", least=1, unset="all", rare=True)]
+IncludeCasesOption = Annotated[
+    str | None,
+    Option(
+        "test cases as further queries of the mean and the decision, which they bias: they were chosen because they fail",
+        metavar="FILE",
+        unset="none",
+        rare=True,
+    ),
+]
 
 
 class RunArguments(TypedDict, total=False):
@@ -46,3 +55,4 @@ class RunArguments(TypedDict, total=False):
     seed: SeedOption
     collapse: CollapseOption
     pool: PoolOption
+    include_cases: IncludeCasesOption
