@@ -30,7 +30,7 @@ examples:
 LOG is UBI (queries and events, in one file or several), or a table with one row per document shown
 and per event: session,user,time,system,rank,doc,action[,variant,value]. Lists of rp.interleave and
 A/B tests are recognised. Intervals are valid at every look, so look as often as you like."""
-_QUESTION = ("value", "dataset", "estimator", "clip", "history")
+_QUESTION = ("value", "dataset", "estimator", "clip", "history", "record")
 _SUFFIXES = {"json": "json", "csv": "csv", "markdown": "md", "latex": "tex"}
 _LOG = ("columns", "user", "variant", "experiment", "since", "clicks", "value_field", "window", "bots", "most_sessions")
 _DECISION = ("primary", "metrics", "guardrails", "baseline", "margin", "costs", "by", "shares", "expect")
@@ -58,6 +58,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     check_output(args.output, [*args.log, args.history])
     folder = args.output if args.output not in STDOUT and not os.path.splitext(args.output)[1] else None
+    if folder is not None and (args.value or args.history):
+        raise UsageError("a results folder holds a decision", fix=f"name a file with a suffix, such as -o {folder}.json")
     if folder is not None:
         _check_folder(folder, args.format)
     result = online(args.log or None, **_arguments(args))
