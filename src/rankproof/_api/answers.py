@@ -70,7 +70,7 @@ def evaluate_answers(
             unset="those of the log",
         ),
     ] = None,
-    qrels: Annotated[QrelsLike | None, Option("judgements, for citations")] = None,
+    qrels: Annotated[QrelsLike | None, Option("judgements, for citations", typed=str)] = None,
     measures: Annotated[MeasuresLike, Option("one measure or several", unset="what the log has inputs for")] = None,
     encode: Annotated[
         Encode | None,
@@ -86,7 +86,7 @@ def evaluate_answers(
     ] = None,
     model: Annotated[ChatModel | None, Option("the settings of the language model that judges")] = None,
     contexts: Annotated[Mapping[str, str] | None, Option("the texts of passages by id")] = None,
-    corpus: Annotated[Any, Option("the documents of contexts that are logged by their ids")] = None,
+    corpus: Annotated[Any, Option("the documents of contexts that are logged by their ids", typed=str)] = None,
     nuggets: Annotated[NuggetsLike | None, Option("nuggets in place of those of the questions")] = None,
     labels: Annotated[
         str | os.PathLike[str] | None, Option("a file of labels of people on claims, with which calibrations compare the judges")

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 def doctor(
     data: Annotated[
         DataLike,
-        Option("a Dataset, the path of one, or `sample`; or judgements with runs; or results, results folders included"),
+        Option(
+            "a Dataset, the path of one, or `sample`; or judgements with runs; or results, results folders included", typed=str
+        ),
     ],
     runs: RunsLike = None,
     *,
@@ -39,7 +41,9 @@ def doctor(
     train: Annotated[
         Queries | str | os.PathLike[str] | None, Option("the queries that a model was trained on", metavar="FILE")
     ] = None,
-    train_qrels: Annotated[QrelsLike | None, Option("the judgements that a model was trained on", metavar="FILE")] = None,
+    train_qrels: Annotated[
+        QrelsLike | None, Option("the judgements that a model was trained on", typed=str, metavar="FILE")
+    ] = None,
     **options: Unpack[EvaluateArguments],
 ) -> DoctorReport:
     """The findings of the checks of a dataset, of runs on it, or of results."""
@@ -105,7 +109,7 @@ def gate(
     *,
     baseline: Annotated[
         Any,
-        Option("the values to compare with: a file that `save` wrote; in Python also results or runs", metavar="FILE"),
+        Option("the values to compare with: a file that `save` wrote; in Python also results or runs", typed=str, metavar="FILE"),
     ] = None,
     save: Annotated[
         str | os.PathLike[str] | None,

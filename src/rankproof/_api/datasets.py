@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from rankproof._data.grades import GradeMap
 from rankproof._data.row_errors import OnConflict
+from rankproof._data.validation import FILES
 from rankproof._importers.base import Imported, ImportOptions
 from rankproof._importers.folder import check_import_folder, write_imported
 from rankproof._importers.registry import import_source
@@ -16,7 +17,7 @@ from rankproof._registry import Option
 
 
 def import_dataset(
-    source: Annotated[Any, Option("a path, a list of paths, or a data frame")],
+    source: Annotated[Any, Option("a path, a list of paths, or a data frame", typed=FILES)],
     path: Annotated[str | os.PathLike[str] | None, Option("the folder to write the dataset to")] = None,
     *,
     importer: Annotated[str | None, Option("the kind of source", unset="detected")] = None,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rankproof._analysis.online.options import USUAL_PRIMARY, OnlineOptions
-from rankproof._data.validation import public
+from rankproof._data.validation import FILES, public
 from rankproof._importers.search_log.options import BOTS, CLICKS, LogOptions
 from rankproof._registry import Option
 from rankproof._results.decision_settings import COSTS
@@ -22,7 +22,7 @@ Names = str | Sequence[str]
 
 @public
 def online(
-    log: Annotated[Any, Option("the files of a log: UBI queries and events, or a table; or a data frame")],
+    log: Annotated[Any, Option("the files of a log: UBI queries and events, or a table; or a data frame", typed=FILES)],
     *,
     columns: Annotated[
         Mapping[str, str] | None,

@@ -13,7 +13,7 @@ from rankproof._api.inputs import analysis_input, dataset_of, results_of, with_r
 from rankproof._api.options import DataLike, DatasetOption, MeasuresOption, RunsLike
 from rankproof._api.values import Export, Plot, Plots, Report
 from rankproof._data.run import Run
-from rankproof._data.validation import Order, public
+from rankproof._data.validation import LowerIsBetterOption, Order, OrderOption, public
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, QrelsLike, RunLike, make_evaluate_options
@@ -24,7 +24,20 @@ from rankproof._formats.columns import ColumnNames
 from rankproof._fusion.fuse import check_some_judged
 from rankproof._fusion.fuse import fit_fusion as fit_runs
 from rankproof._fusion.fuse import fuse as fuse_runs
-from rankproof._fusion.method import PARAMETERS, FittedFusion
+from rankproof._fusion.method import (
+    ALPHA,
+    GAMMA,
+    METHOD,
+    NORM,
+    PHI,
+    SEGMENTS,
+    SIGMA,
+    WEIGHTS,
+    WINDOW,
+    FittedFusion,
+    FusedDepth,
+    K,
+)
 from rankproof._registry import Option
 from rankproof._results.decision_settings import (
     BASELINE,
@@ -55,7 +68,11 @@ def report(
     ] = None,
     before: Annotated[
         Any,
-        Option("earlier results on the same data: what changed, for which queries and with which settings", metavar="RESULTS"),
+        Option(
+            "earlier results on the same data: what changed, for which queries and with which settings",
+            typed=str,
+            metavar="RESULTS",
+        ),
     ] = None,
     dataset: DatasetOption = None,
     primary: Annotated[str | Measure | None, PRIMARY] = None,
@@ -236,61 +253,56 @@ def plot(
 @public
 def fuse(
     runs: Annotated[Sequence[RunLike] | Mapping[str, RunLike], Option("the runs, or {name: run}")],
-    method: Annotated[str, Option("the fusion method; `rankproof fuse --help` lists them")] = "rrf",
+    method: Annotated[str, METHOD] = "rrf",
     *,
-    k: Annotated[float, PARAMETERS["k"].option] = 60,
-    weights: Annotated[Sequence[float] | None, PARAMETERS["weights"].option] = None,
-    norm: Annotated[str, PARAMETERS["norm"].option] = "min-max",
-    gamma: Annotated[float, PARAMETERS["gamma"].option] = 0.5,
-    sigma: Annotated[float, PARAMETERS["sigma"].option] = 0.01,
-    phi: Annotated[float, PARAMETERS["phi"].option] = 0.95,
-    alpha: Annotated[float, PARAMETERS["alpha"].option] = 0.5,
-    window: Annotated[int, PARAMETERS["window"].option] = 5,
+    k: Annotated[float, K] = 60,
+    weights: Annotated[Sequence[float] | None, WEIGHTS] = None,
+    norm: Annotated[str, NORM] = "min-max",
+    gamma: Annotated[float, GAMMA] = 0.5,
+    sigma: Annotated[float, SIGMA] = 0.01,
+    phi: Annotated[float, PHI] = 0.95,
+    alpha: Annotated[float, ALPHA] = 0.5,
+    window: Annotated[int, WINDOW] = 5,
     fitted: Annotated[FittedFusion | None, Option("what `fit_fusion` learned, for a trained method")] = None,
-    depth: Annotated[int | None, Option("keep the first N documents of each fused ranking", unset="all")] = None,
-    order: Annotated[Order, Option("rank documents by score or by rank")] = "score",
-    lower_is_better: Annotated[bool, Option("the scores are distances")] = False,
+    depth: FusedDepth = None,
+    order: OrderOption = "score",
+    lower_is_better: LowerIsBetterOption = False,
     name: Annotated[str | None, Option("name of the fused run", unset="the method")] = None,
     query: Annotated[str | None, Option("the column of query ids of a table", unset="detected")] = None,
     doc: Annotated[str | None, Option("the column of document ids of a table", unset="detected")] = None,
     score: Annotated[str | None, Option("the column of scores of a table", unset="detected")] = None,
+    **parameters: Annotated[Any, Option("parameters that the method or the normalisation declares itself", role="parameters")],
 ) -> Run:
     """Fuses several runs into one, by a rank or score fusion method.
 
     `rrf` gives weight / (k + rank); `combsum` gives weight x normalised score; `rankproof fuse --help` lists all methods and
-    normalisations. A setting applies to the methods that use it. `fitted` is what `fit_fusion` learned, for a trained method.
-    With `lower_is_better`, scores are negated first; `order` "rank" is for methods that only use ranks. A query that is missing
-    from a run is an empty ranking. `depth` limits the documents of each query. `query`, `doc` and `score` name the columns of
-    tables.
+    normalisations. A setting applies to the methods that use it. With `lower_is_better`, scores are negated first; `order` "rank"
+    is for methods that only use ranks. A query that is missing from a run is an empty ranking.
     """
+    shared = {"k": k, "norm": norm, "gamma": gamma, "sigma": sigma, "phi": phi, "alpha": alpha, "window": window}
     return fuse_runs(
         _read_runs(runs, ColumnNames(query, doc, score), order, lower_is_better=lower_is_better),
         method,
-        k=k,
         weights=weights,
-        norm=norm,
-        gamma=gamma,
-        sigma=sigma,
-        phi=phi,
-        alpha=alpha,
-        window=window,
         fitted=fitted,
         depth=depth,
         order=order,
         lower_is_better=lower_is_better,
         name=name,
+        **shared,
+        **parameters,
     )
 
 
 @public
 def fit_fusion(
-    method: Annotated[str, Option("the trained method")],
-    qrels: Annotated[QrelsLike, Option("judgements of the queries to learn from")],
+    method: Annotated[str, METHOD._replace(description="the trained method")],
+    qrels: Annotated[QrelsLike, Option("judgements of the queries to learn from", typed=str)],
     runs: Annotated[Sequence[RunLike] | Mapping[str, RunLike], Option("the runs, or {name: run}")],
     *,
-    segments: Annotated[int, PARAMETERS["segments"].option] = 10,
-    order: Annotated[Order, Option("rank documents by score or by rank")] = "score",
-    lower_is_better: Annotated[bool, Option("the scores are distances")] = False,
+    segments: Annotated[int, SEGMENTS] = 10,
+    order: OrderOption = "score",
+    lower_is_better: LowerIsBetterOption = False,
 ) -> FittedFusion:
     """What a trained fusion method learns of each run from judged queries, for `fuse`; grades from 1 up are relevant.
 

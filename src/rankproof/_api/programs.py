@@ -14,7 +14,7 @@ from rankproof._api.values import Generated, Judging
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.qrels import Qrels
-from rankproof._data.validation import checked_integer
+from rankproof._data.validation import FILES, NAMED_FILES, checked_integer
 from rankproof._evaluation.options import EvaluateOptions, QrelsLike, RunLike
 from rankproof._evaluation.sources import read_judgements, read_source
 from rankproof._evaluation.user_forms import Coercion
@@ -42,8 +42,8 @@ def run(
     ] = None,
     options: Annotated[RunOptions | None, Option("how to run: cache, threads, budget and others", unset="RunOptions()")] = None,
     *,
-    dataset: Annotated[Any, Option("a Dataset, a folder, irds:NAME or sample; an experiment has its own")] = None,
-    qrels: Annotated[Any, Option("judgements beside those of the dataset, files or Qrels")] = None,
+    dataset: Annotated[Any, Option("a Dataset, a folder, irds:NAME or sample; an experiment has its own", typed=str)] = None,
+    qrels: Annotated[Any, Option("judgements beside those of the dataset, files or Qrels", typed=FILES)] = None,
     judged_only: Annotated[bool, Option("remove unjudged documents from the rankings first")] = False,
 ) -> ExperimentResult:
     """Runs and evaluates every system of an experiment.
@@ -72,11 +72,13 @@ def run(
 
 
 def judge(
-    dataset: Annotated[Any, Option("the texts: a Dataset or its path; or results, whose systems are the runs")],
-    runs: Annotated[RunLike | None, Option("the runs as {name: run}", unset="those of the results")] = None,
+    dataset: Annotated[Any, Option("the texts: a Dataset or its path; or results, whose systems are the runs", typed=str)],
+    runs: Annotated[RunLike | None, Option("the runs as {name: run}", typed=NAMED_FILES, unset="those of the results")] = None,
     *,
     model: Annotated[ChatModel | str, Option("the language model, or keywords for keyword overlap")],
-    qrels: Annotated[QrelsLike | None, Option("human judgements to compare with; without runs also the pairs to judge")] = None,
+    qrels: Annotated[
+        QrelsLike | None, Option("human judgements to compare with; without runs also the pairs to judge", typed=str)
+    ] = None,
     pool: Annotated[int, Option("how many documents of each ranking are judged", least=1)] = 10,
     unjudged: Annotated[bool, Option("leave out pairs that people judged")] = False,
     sample: Annotated[int | None, Option("how many human judgements are judged again", unset="all")] = None,
@@ -176,7 +178,9 @@ def _pools(runs: RunLike, depth: int) -> dict[str, list[QueryDocPair]]:
 
 
 def generate(
-    documents: Annotated[Any, Option("a Corpus, a Dataset, {id: text}, or the path of a dataset or JSONL file")],
+    documents: Annotated[
+        Any, Option("a Corpus, a Dataset, {id: text}, or the path of a dataset or JSONL file", typed=str | Mapping[str, str])
+    ],
     count: Annotated[int, Option("number of queries", least=1)] = 100,
     *,
     categories: Annotated[Sequence[str] | None, Option("the kinds of queries", unset="all")] = None,

@@ -12,7 +12,7 @@ import numpy as np
 from rankproof._api.options import DatasetOption
 from rankproof._api.values import Tuning
 from rankproof._data.arrays import FloatArray
-from rankproof._data.validation import SEED, ReadOptions, public
+from rankproof._data.validation import NAMED_FILES, SEED, ReadOptions, public
 from rankproof._evaluation.evaluate import evaluate_runs, no_judged_query_error
 from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, RunLike, make_evaluate_options
@@ -38,9 +38,10 @@ MEASURE = "nDCG@10"
 @public
 def tune(
     data: Annotated[
-        QrelsLike | Experiment, Option("judgements, with runs to fuse; or an Experiment or its file, of which a system is tuned")
+        QrelsLike | Experiment,
+        Option("judgements, with runs to fuse; or an Experiment or its file, of which a system is tuned", typed=str),
     ],
-    runs: Annotated[RunLike | None, Option("the runs that are fused, as {name: run}")] = None,
+    runs: Annotated[RunLike | None, Option("the runs that are fused, as {name: run}", typed=NAMED_FILES)] = None,
     measure: Annotated[Measure | str, Option("the measure that chooses the parameters")] = MEASURE,
     *,
     system: Annotated[str | None, Option("the system to tune", unset="the only one")] = None,

@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, is_dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
 from rankproof._data.validation import checked_setting, default_text
 from rankproof._registry import Option, Setting, arguments_of, settings_of
@@ -165,6 +165,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "delimiter": single_character,
     "margin": _margin,
     "costs": system_cost,
+    "weights": float_list,
     "columns": named_setting,
     "shares": system_cost,
     "max_drops": max_drop,
@@ -231,8 +232,8 @@ def _value_keywords(setting: Setting, flag: str) -> dict[str, Any]:
         return {"metavar": metavar}
     if setting.field in _READERS:
         return {"metavar": metavar, "type": _READERS[setting.field]}
-    if get_origin(setting.type) is Literal:
-        return {"metavar": metavar, "choices": get_args(setting.type), "type": _checked(setting, flag, str)}
+    if setting.choices:
+        return {"metavar": metavar, "choices": setting.choices, "type": _checked(setting, flag, str)}
     if setting.type in (int, float):
         parse = _integer if setting.type is int else _number
         return {"metavar": metavar or "N", "type": _checked(setting, flag, parse)}

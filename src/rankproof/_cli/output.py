@@ -109,6 +109,22 @@ def machine_judgement_notes(result: Result) -> list[str]:
     return list(dict.fromkeys(note.text for note in notes))
 
 
+FORMATS = ("table", "json", "csv", "markdown", "latex")
+TO_FILE = "write to a file instead of standard output"
+
+
+def add_output_option(
+    group: argparse._ArgumentGroup, about: str = "write to a file instead of standard output", *, metavar: str = "FILE"
+) -> None:
+    """Adds the option that names the output."""
+    group.add_argument("-o", "--output", metavar=metavar, help=about)
+
+
+def add_format_option(group: argparse._ArgumentGroup, about: str = "output format", *, formats: Sequence[str] = FORMATS) -> None:
+    """Adds the option that chooses how tables are shown."""
+    group.add_argument("--format", choices=formats, default="table", help=f"{about} (default: table)")
+
+
 _MORE = "this is a summary; --details, --format json and --format csv have every row and column"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import MISSING, dataclass
 from functools import wraps
 from numbers import Integral
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
 from rankproof._data.row_errors import OnConflict, OnDuplicate, row_error
 from rankproof._registry import Option, Setting, arguments_of, settings_of
@@ -114,8 +114,8 @@ def checked_setting(setting: Setting, value: Any, more: Mapping[Any, Callable[[s
         return checked_number(name, value, option.above, option.below, open_=True)
     if kind is float:
         return checked_number(name, value, option.least, option.most)
-    if get_origin(kind) is Literal:
-        return checked_choice(name, value, get_args(kind))
+    if setting.choices:
+        return checked_choice(name, value, setting.choices)
     if kind == bool | tuple[str, ...] and not isinstance(value, bool):
         return checked_names(name, value)
     plain: Mapping[Any, Callable[[str, Any], Any]] = {bool: checked_bool, str: checked_text, tuple[str, ...]: checked_names}
@@ -196,6 +196,10 @@ class ReadOptions:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+FILES = str | tuple[str, ...]
+"""How JSON and TOML name data: a path, or several."""
+NAMED_FILES = str | Mapping[str, str]
+"""How JSON and TOML name runs: a path, or a path for each name."""
 Encoding = Annotated[str, Option("encoding of the files", metavar="E", rare=True)]
 Delimiter = Annotated[str | None, Option("column separator of CSV files; tab or \\t for a tab", metavar="D", rare=True)]
 GRADE_MAP = Option("grades of named labels: E=3,S=2,C=1,I=0", metavar="A=N,…", rare=True)
@@ -205,12 +209,16 @@ OnConflictOption = Annotated[
     Option("which grade to keep if a document is judged twice with two grades", rare=True, default="error"),
 ]
 OnDuplicateOption = Annotated[OnDuplicate, Option("what to do if a query lists a document twice", rare=True, default="error")]
+OrderOption = Annotated[Order, Option("rank documents by score or by rank", default="score", rare=True)]
+LowerIsBetterOption = Annotated[bool, Option("the scores are distances", default=False, rare=True)]
 SEED = Option("random seed", least=0, most=(1 << 63) - 1, rare=True)
 
 BY = Option(
     "group by a field of the queries, length, relevant (how many are relevant) or complexity", metavar="FIELD", repeated=True
 )
-DATASET = Option("the dataset of run files, for texts, fields and weights", metavar="SOURCE", unset="results have theirs")
+DATASET = Option(
+    "the dataset of run files, for texts, fields and weights", metavar="SOURCE", unset="results have theirs", typed=str
+)
 LOG = Option(
     "log of looks and comparisons, JSON lines",
     metavar="FILE",
@@ -242,10 +250,11 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 def check_arguments(function: Any, values: Mapping[str, Any]) -> None:
     """Checks the arguments of a function, or the keys of a TypedDict, by their types and Options."""
     known = arguments_of(function)
+    is_open = any(setting.option.role == "parameters" for setting in known.values())
     for name, value in values.items():
-        if name not in known:
+        if name not in known and not is_open:
             raise TypeError(f"unexpected keyword argument {name!r}")
-        if not (value is None and known[name].optional):
+        if name in known and not (value is None and known[name].optional):
             checked_setting(known[name], value)
 
 
@@ -270,8 +279,7 @@ def described(setting: Setting) -> str:
 def _sentence(setting: Setting) -> str:
     """What a setting does, followed by its choices if it has any and the sentence does not name them."""
     text = setting.option.description
-    choices = get_args(setting.type) if get_origin(setting.type) is Literal else ()
-    return text if all(choice in text for choice in choices) else f"{text}: {', '.join(choices)}"
+    return text if all(choice in text for choice in setting.choices) else f"{text}: {', '.join(setting.choices)}"
 
 
 def default_text(setting: Setting) -> str:

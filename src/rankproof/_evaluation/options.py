@@ -12,9 +12,10 @@ from rankproof._data.validation import (
     Delimiter,
     Encoding,
     GradeMapOption,
+    LowerIsBetterOption,
     OnConflictOption,
     OnDuplicateOption,
-    Order,
+    OrderOption,
     ReadOptions,
     check_arguments,
     checked_id,
@@ -97,8 +98,8 @@ class ReadArguments(TypedDict, total=False):
             rare=True,
         ),
     ]
-    order: Annotated[Order, Option("rank documents by score or by rank", default="score", rare=True)]
-    lower_is_better: Annotated[bool, Option("the scores are distances", default=False, rare=True)]
+    order: OrderOption
+    lower_is_better: LowerIsBetterOption
     on_duplicate: OnDuplicateOption
     compat: Annotated[Compat | None, Option("ties and interpolated precision of trec_eval 9 and pytrec_eval", rare=True)]
     qrels_format: Annotated[
