@@ -72,7 +72,7 @@ class Option(NamedTuple):
     line, `flag` is the name if it differs, `letter` its short form, `metavar` stands for the value, `file` says what a file
     contains that is passed instead of the value, and a `repeated` flag takes one value at a time. Help pages show a `rare` flag
     only with --help-all. `values` are those that a search tries,
-    `choices` the names that are allowed, such as a registry.
+    `choices` the names that are allowed, such as a registry. The value of an `unnamed` flag can be left out.
     """
 
     description: str
@@ -93,6 +93,7 @@ class Option(NamedTuple):
     rare: bool = False
     values: tuple[Any, ...] = ()
     choices: Collection[str] = ()
+    unnamed: bool = False
 
 
 class Setting(NamedTuple):

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.flags import GRADES, add_flags, judgement_options, named_setting, positive_int
+from rankproof._cli.flags import GRADES, add_flags, judgement_options
+from rankproof._cli.output import add_measures_option, add_name_option
 from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import InputError, UsageError, for_message
 
@@ -24,32 +25,17 @@ _INPUTS = "specify RAG logs, a results folder, or queries.jsonl and one or more 
 
 def add_answer_inputs(parser: argparse.ArgumentParser) -> None:
     """Adds the files, the measures, and what the files may lack."""
+    from rankproof._api.answers import evaluate_answers
+
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="RAG logs, a results folder, or a file of queries and then files of answers"
     )
     what = parser.add_argument_group("measures")
-    what.add_argument(
-        "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: Faithfulness,ContextR,ClaimF1"
-    )
-    what.add_argument(
-        "--set",
-        type=named_setting,
-        action="append",
-        metavar="NAME=COLUMN",
-        help="a column of the logs, if not recognised by name: question=ask,answer=reply,contexts=chunks,reference=gold",
-    )
-    what.add_argument("--name", action="append", default=[], metavar="NAME", help="the name of a system, once for each file")
+    add_measures_option(what, "Faithfulness,ContextR,ClaimF1")
+    add_flags(what, evaluate_answers, ["settings"])
+    add_name_option(what, "the name of a system, once for each file")
     texts = parser.add_argument_group("further input")
-    texts.add_argument("--corpus", metavar="SOURCE", help="documents, for contexts that are logged by their ids")
-    texts.add_argument("--nuggets", metavar="FILE", help="nuggets of the questions, in place of those of the log")
-    texts.add_argument("--qrels", metavar="FILE", help="judgements, for citations; a results folder has its own")
-    texts.add_argument(
-        "--rel",
-        "-l",
-        type=positive_int,
-        metavar="N",
-        help="the lowest grade that counts as relevant (default: 1, or that of the results)",
-    )
+    add_flags(texts, evaluate_answers, ("corpus", "nuggets", "qrels", "rel"))
     add_flags(texts, ReadArguments, GRADES)
 
 
@@ -151,7 +137,7 @@ def read_answer_source(args: argparse.Namespace) -> AnswerSource:
         return _from_folder(args)
     for path in args.files:
         check_document(path)
-    settings = dict(args.set or ())
+    settings = dict(args.settings or ())
     if settings or are_rag_logs(args.files):
         return AnswerSource(_with_options(read_logs(args.files, args.name, settings), args), is_log=True)
     return AnswerSource(_with_options(_from_files(args), args))

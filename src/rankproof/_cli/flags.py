@@ -126,10 +126,10 @@ def max_drop(text: str) -> tuple[str, float]:
 
 def name_list(text: str) -> list[str]:
     """Names separated by commas."""
-    found = [part.strip() for part in text.split(",") if part.strip()]
-    if not found:
-        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} names nothing")
-    return found
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise UsageError(f"{for_message(repr(text))} names nothing", fix="write names with commas between them: a,b")
+    return names
 
 
 def nonnegative_int(text: str) -> int:
@@ -166,6 +166,11 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "margin": _margin,
     "costs": system_cost,
     "weights": float_list,
+    "budget": budget_limits,
+    "cache_limit": byte_size,
+    "categories": name_list,
+    "fields": name_list,
+    "settings": named_setting,
     "columns": named_setting,
     "shares": system_cost,
     "max_drops": max_drop,
@@ -209,6 +214,8 @@ def add_flag(group: argparse._ActionsContainer, setting: Setting, *, default: An
         keywords |= {"default": own if default is _OWN else default, **_value_keywords(setting, flag)}
     if option.repeated:
         keywords["action"] = "append"
+    if option.unnamed:
+        keywords |= {"nargs": "?", "const": ""}
     action = group.add_argument(*([flag, option.letter] if option.letter else [flag]), **keywords)
     # Parser.format_help reads it.
     action.rare = option.rare  # type: ignore[attr-defined]

@@ -59,7 +59,9 @@ def part_settings(part: Any) -> Iterable[Setting]:
     """The settings of a public function, a class of a registry, or a record with `parameters`."""
     if isfunction(part) or is_typeddict(part):
         return arguments_of(part).values()
-    return settings_of(part) if isinstance(part, type) else getattr(part, "parameters", ())
+    declared = getattr(part, "parameters", None)
+    settings = declared if isinstance(declared, tuple) else settings_of(part if isinstance(part, type) else type(part))
+    return settings if any(setting.option.description for setting in settings) else ()
 
 
 def json_schema(part: Any) -> JsonSchema:

@@ -200,17 +200,19 @@ FILES = str | tuple[str, ...]
 """How JSON and TOML name data: a path, or several."""
 NAMED_FILES = str | Mapping[str, str]
 """How JSON and TOML name runs: a path, or a path for each name."""
-Encoding = Annotated[str, Option("encoding of the files", metavar="E", rare=True)]
-Delimiter = Annotated[str | None, Option("column separator of CSV files; tab or \\t for a tab", metavar="D", rare=True)]
+ENCODING = Option("encoding of the files", metavar="E", default="utf-8", rare=True)
+DELIMITER = Option("column separator of CSV files; tab or \\t for a tab", metavar="D", unset="detected", rare=True)
+Encoding = Annotated[str, ENCODING]
+Delimiter = Annotated[str | None, DELIMITER]
 GRADE_MAP = Option("grades of named labels: E=3,S=2,C=1,I=0", metavar="A=N,…", rare=True)
 GradeMapOption = Annotated[Mapping[str, int] | None, GRADE_MAP]
-OnConflictOption = Annotated[
-    OnConflict,
-    Option("which grade to keep if a document is judged twice with two grades", rare=True, default="error"),
-]
-OnDuplicateOption = Annotated[OnDuplicate, Option("what to do if a query lists a document twice", rare=True, default="error")]
+ON_CONFLICT = Option("which grade to keep if a document is judged twice with two grades", rare=True, default="error")
+OnConflictOption = Annotated[OnConflict, ON_CONFLICT]
+ON_DUPLICATE = Option("what to do if a query lists a document twice", rare=True, default="error")
+OnDuplicateOption = Annotated[OnDuplicate, ON_DUPLICATE]
 OrderOption = Annotated[Order, Option("rank documents by score or by rank", default="score", rare=True)]
 LowerIsBetterOption = Annotated[bool, Option("the scores are distances", default=False, rare=True)]
+REL = Option("the lowest grade that counts as relevant", default=1, least=1, most=10**18, letter="-l", metavar="N")
 SEED = Option("random seed", least=0, most=(1 << 63) - 1, rare=True)
 
 BY = Option(

@@ -32,7 +32,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the runs, the fusion method and the output."""
-    from rankproof._api.output import fuse
+    from rankproof._api.fuse import fuse
 
     parser.add_argument("runs", nargs="+", metavar="RUN", help="the run files; - is standard input")
     how = parser.add_argument_group("fusion")
