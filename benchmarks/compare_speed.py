@@ -1,6 +1,7 @@
 """Speed of `compare` from values in memory, with the default options: few systems on many queries, and 15 systems.
 
 CPU seconds of one call. The bounds are 0.3 for 15 systems on 1,000 queries, 1.5 for two systems on 50,000, and 30 on a million.
+Only the last row has rankings.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import time
 
 import numpy as np
 
-from rankproof import Qrels
+from rankproof import Qrels, Run, evaluate
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
@@ -18,7 +19,15 @@ from rankproof.measures import parse_measure
 
 MOST = {(15, 1_000): 0.3, (2, 50_000): 1.5, (2, 1_000_000): 30.0}
 """The bounds by number of systems and of queries."""
+UNDECIDED, MOST_UNDECIDED = (15, 1_000), 0.5
+"""The size and the bound where rankings are known and nothing is decided, so that pairs to judge are searched."""
 MEASURES = ("nDCG@10", "RR@10", "R@100")
+
+
+def generated_input(count: int, queries: int) -> AnalysisInput:
+    """The values without rankings."""
+    result = generated(count, queries)
+    return AnalysisInput("generated", "", Qrels({query: {"d0": 1} for query in result.queries}), {}, result)
 
 
 def generated(count: int, queries: int, seed: int = 7) -> Result:
@@ -40,6 +49,20 @@ def generated(count: int, queries: int, seed: int = 7) -> Result:
     return Result(ids, tuple(systems))
 
 
+def undecided_input(count: int, queries: int, seed: int = 7) -> AnalysisInput:
+    """Rankings of equally good systems, each of about 20 documents per query, and judgements of pools with zeros."""
+    random = np.random.default_rng(seed)
+    judged = {f"q{at}": random.choice(1_000, 20, replace=False) for at in range(queries)}
+    qrels = Qrels({query: {f"d{doc}": int(place < 6) for place, doc in enumerate(docs)} for query, docs in judged.items()})
+    runs = {}
+    for at in range(count):
+        lists = {query: [*docs[: random.integers(2)], *random.choice(1_000, 20, replace=False)] for query, docs in judged.items()}
+        runs[f"s{at}"] = Run.from_dict(
+            {query: {f"d{doc}": -float(place) for place, doc in enumerate(dict.fromkeys(docs))} for query, docs in lists.items()}
+        )
+    return AnalysisInput("generated", "", qrels, runs, evaluate(qrels, runs, list(MEASURES)))
+
+
 def main() -> None:
     """Prints a row for each size; ends with 1 where one takes longer than its bound."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare_speed", description=__doc__)
@@ -47,11 +70,9 @@ def main() -> None:
     most = parser.parse_args().most_queries
     slow = False
     print("| systems | queries | CPU s | at most |\n|---:|---:|---:|---:|")
-    for (systems, queries), bound in MOST.items():
-        if queries > most:
-            continue
-        result = generated(systems, queries)
-        inputs = AnalysisInput("generated", "", Qrels({query: {"d0": 1} for query in result.queries}), {}, result)
+    made = [(*size, bound, generated_input) for size, bound in MOST.items() if size[1] <= most]
+    for systems, queries, bound, make in (*made, (*UNDECIDED, MOST_UNDECIDED, undecided_input)):
+        inputs = make(systems, queries)
         start = time.process_time()
         compare_inputs(inputs)
         seconds = time.process_time() - start

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from rankproof._analysis.gate.changes import BaselineChange as BaselineChange
     from rankproof._analysis.gate.result import GateResult as GateResult
     from rankproof._analysis.gate.rules import GateCheck as GateCheck
+    from rankproof._analysis.online.evidence import GuardrailCheck as GuardrailCheck
+    from rankproof._analysis.online.evidence import LiveEvidence as LiveEvidence
+    from rankproof._analysis.online.evidence import SessionsNeeded as SessionsNeeded
     from rankproof._analysis.online.result import OnlineResult as OnlineResult
     from rankproof._analysis.options import CompareOptions as CompareOptions
     from rankproof._api.values import Analysis as Analysis
@@ -197,6 +200,9 @@ else:
         JudgeNoise="rankproof._data.claims",
         Judgement="rankproof._data.qrels",
         Judging="rankproof._api.values",
+        GuardrailCheck="rankproof._analysis.online.evidence",
+        LiveEvidence="rankproof._analysis.online.evidence",
+        SessionsNeeded="rankproof._analysis.online.evidence",
         LLMSession="rankproof._llm.session",
         LoadedCrossEncoder="rankproof.models._base",
         LoadedScorer="rankproof.stages._base",

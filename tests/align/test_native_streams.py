@@ -122,7 +122,24 @@ def test_the_first_slice_begins_behind_a_byte_order_mark(tmp_path: Path) -> None
     assert native.align_text(judged, source, ReadOptions(threads=3), least=1).present.all()
 
 
+def test_a_query_whose_id_begins_like_a_byte_order_mark_keeps_it_in_every_slice_but_the_first(tmp_path: Path) -> None:
+    queries = ["q0", *(f"\ufeffq{at}" for at in range(1, 4))]
+    text = "".join(f"{query} Q0 d{doc} {doc} {9 - doc} t\n" for query in queries for doc in range(9)).encode()
+    path = tmp_path / "marks.run"
+    path.write_bytes(text)
+    boundaries = native.slice_boundaries(str(path), 3, 1)
+    assert [text[cut : cut + 3] for cut in boundaries[1:-1]] == [b"\xef\xbb\xbf"] * 2
+    judged = native.judge_text(source_of("".join(f"{query} 0 d3 1\n" for query in queries).encode()))
+    source = replace(source_of(text), path=str(path), open=lambda: pytest.fail("the slices were not enough"))
+    found = native.align_text(judged, source, ReadOptions(threads=3), least=1)
+    assert found.present.all()
+    assert_same_hits(found, native.align_text(judged, source_of(text), ReadOptions()))
+
+
 def test_a_small_file_is_not_split(tmp_path: Path) -> None:
     path = tmp_path / "small.run"
     path.write_bytes(b"".join(b"%d Q0 d 1 1 t\n" % query for query in range(100)))
     assert native.slice_boundaries(str(path), 4, native.MIN_SLICE_BYTES) == [0, path.stat().st_size]
+    judged = native.judge_text(source_of(QRELS))
+    reader = native._Reader(judged, native.native_options(ReadOptions()), 1 << 16, native.WIDEST_SCAN)
+    assert reader.read_in_slices(str(path), native.slice_boundaries(str(path), 4, native.MIN_SLICE_BYTES)) is None

@@ -14,7 +14,7 @@ from rankproof._analysis.decision.decide import DecisionData, decide, margin_amo
 from rankproof._analysis.decision.queries_needed import rounded_up
 from rankproof._analysis.decision.record import Costs, Decision, PairDifference, QueriesNeeded, Scenario, SystemRisk
 from rankproof._analysis.decision.scenarios import doubt_table
-from rankproof._analysis.decision.sentences import _cost_ratio
+from rankproof._analysis.decision.sentences import price_ratio
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.decision_rule import Margin, parse_margin
 from rankproof._statistics.intervals import enough_differ, mean_interval
@@ -610,7 +610,7 @@ def test_a_choice_of_two_systems_and_several_equally_good_ones_are_not_called_op
 )
 def test_costs_within_a_tenth_or_a_millisecond_are_the_same(costs: tuple[float, float | None], unit: Any, words: str) -> None:
     base, system = (SystemRisk(name, 0.5, None, None, None, cost, 0.0) for name, cost in zip("ab", costs, strict=True))
-    assert _cost_ratio(open_decision(cost_unit=unit), base, system) == words
+    assert price_ratio(open_decision(cost_unit=unit), base, system) == words
 
 
 def test_a_decision_by_latency_says_how_many_queries_were_timed() -> None:

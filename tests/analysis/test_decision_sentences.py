@@ -246,7 +246,32 @@ NOISY = "The judge is too noisy: asked again, the difference from b changes by 2
                 RISK,
             ],
         ),
-        ({"missing": (MissingCount("a", 1, 0, 0),)}, [BETTER, RISK, "a lacks 1 of 100 queries; they count as 0."]),
+        (
+            {"missing": (MissingCount("b", 1, 0, 0),)},
+            [
+                BETTER.replace("other system", "other system with missing queries counted as 0"),
+                RISK,
+                "b lacks 1 of 100 queries; they count as 0.",
+            ],
+        ),
+        (
+            {"missing": (MissingCount("b", 60, 0, 0),), "measure": parse_measure("F1")},
+            [
+                BETTER.replace("nDCG@10", "F1(tokens='bag')").replace(
+                    "other system", "other system with unanswered questions counted as 0"
+                ),
+                RISK,
+                "b did not answer 60 of 100 questions; they count as 0.",
+            ],
+        ),
+        (
+            {"missing": (MissingCount("b", 0, 1, 0),), "measure": parse_measure("F1")},
+            [
+                BETTER.replace("nDCG@10", "F1(tokens='bag')"),
+                RISK,
+                "b abstained on 1 of 100 questions; they count as 0.",
+            ],
+        ),
         ({"judge_noise": 0.02}, [BETTER, RISK, NOISY]),
         ({"judge": "tiny", "labels_by": "people"}, [BETTER, RISK, "The labels of tiny count as people's, because you said so."]),
         (

@@ -167,3 +167,76 @@ def test_rankings_that_are_no_files_have_no_file_in_the_command(tmp_path: Path) 
     rp.write_run(with_ranks(RUNS["words"], -1), path)
     runs = {"words": path, "meaning": RUNS["meaning"]}
     assert rp.compare(rp.evaluate(pool(2, 0), runs, "nDCG@10"), samples=100).decision.audit_command == command
+
+
+def short_lists(results: int, found: float) -> tuple[Grades, dict[str, dict[str, list[str]]]]:
+    """Judged lists of one system with a relevant first document in a share of the queries, and unjudged ones of a rival."""
+    runs = {name: {query: [f"{name}{at}" for at in range(results)] for query in QUERIES} for name in ("words", "meaning")}
+    grades = {
+        query: {**{f"words{at}": 0 for at in range(results)}, "words0": int(place < found * len(QUERIES)), "x": 0, "z": 0, "y": 1}
+        for place, query in enumerate(QUERIES)
+    }
+    return grades, runs
+
+
+@pytest.mark.parametrize("results", [1, 2])
+@pytest.mark.parametrize("found", [0.4, 0.8])
+@pytest.mark.parametrize("measure", ["nDCG@10", "RR@10", "P@1", "Success@1"])
+def test_a_rival_of_one_or_two_results_that_nobody_judged_prevents_a_decision(results: int, found: float, measure: str) -> None:
+    grades, runs = short_lists(results, found)
+    decision = rp.compare(grades, runs, measure, samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+    # One judgement of the rival's tells no more than none.
+    grades[QUERIES[0]]["meaning0"] = 0
+    assert rp.compare(grades, runs, measure, samples=100).decision.reason == "unjudged"
+
+
+def test_a_query_without_a_relevant_document_may_have_one_that_only_the_rival_shows() -> None:
+    grades, runs = short_lists(1, 0.5)
+    of_one_pool = {query: {"words0": docs["words0"], "x": 0} for query, docs in grades.items()}
+    decision = rp.compare(of_one_pool, runs, "Success@1", samples=100).decision
+    assert (decision.n, decision.queries, decision.by_system[0].value) == (30, 60, 1.0)
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+
+
+def test_a_document_is_relevant_from_the_grade_of_the_measure_on() -> None:
+    grades = {query: {doc: 2 * grade for doc, grade in docs.items()} for query, docs in pool(2, 0).items()}
+    assert rp.compare(grades, RUNS, "P(rel=2)@10", samples=100).decision.reason == "unjudged"
+
+
+def test_a_large_margin_calls_no_system_better_than_one_that_nobody_judged() -> None:
+    grades, runs = short_lists(2, 0.6)
+    decision = rp.compare(grades, runs, "P@1", margin=0.55, samples=100).decision
+    assert (decision.outcome, decision.kind, decision.systems) == ("ship", "safe", ("words",))
+    assert decision.unjudged_rival is not None
+    assert decision.unjudged_rival.claim == "better"
+    assert decision.sentences[0].startswith(
+        "Ship words: 0.600 P@1; risk below 0.1% (limit 5%) of being more than 55 pp (92%) below the best. "
+        "By these judgements it is better than every other system (next: meaning, -60.0 pp"
+    )
+    assert decision.sentences[0].endswith("0 of 60. If 50% of the unjudged ones are relevant, words is not shown to be better.")
+    kept = rp.compare(grades, runs, "P@1", margin=0.55, baseline="words", samples=100).decision
+    assert (kept.outcome, kept.kind) == ("keep", "safe")
+    assert kept.sentences[0].startswith("Keep words: words is within 55 pp of the best (risk below 0.1%, limit 5%). By these")
+    complete = rp.compare(grades, runs, "P@1", margin=0.55, judgements="complete", samples=100).decision
+    assert (complete.kind, complete.unjudged_rival) == ("better", None)
+
+
+def test_an_open_decision_calls_no_system_better_than_one_that_nobody_judged() -> None:
+    queries = [f"q{at:03}" for at in range(120)]
+    grades = {query: {**dict.fromkeys("ab", 0), "xa"[at % 2] if at % 3 else "b": 1, "z": 0} for at, query in enumerate(queries)}
+    runs = {name: {query: [name] for query in queries} for name in "abc"}
+    decision = rp.compare(grades, runs, "P@1", samples=100).decision
+    assert (decision.outcome, decision.reason, decision.better) == ("not_decided", "risk", ())
+    assert len(rp.compare(grades, runs, "P@1", judgements="complete", samples=100).decision.better) == 2
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "P@1"])
+def test_without_zeros_a_short_list_of_which_nothing_is_known_prevents_a_decision(measure: str) -> None:
+    grades, runs = short_lists(1, 0.7)
+    relevant = {query: {doc: 1 for doc, grade in docs.items() if grade} or {"y": 1} for query, docs in grades.items()}
+    decision = rp.compare(relevant, runs, measure, samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+    # A single relevant document of the rival's own shows that it was judged, or is poor.
+    relevant[QUERIES[0]]["meaning0"] = 1
+    assert rp.compare(relevant, runs, measure, samples=100).decision.outcome == "ship"

@@ -27,7 +27,12 @@ NewPage = Callable[..., Any]
 def served(tmp_path: Path) -> Iterator[Visitor]:
     paths = [
         saved(tmp_path / "old", name="older", provenance={"created": "2026-01-01T00:00:00Z", "dataset": "tiny"}),
-        saved(tmp_path / "new", small_results(("bm25", "dense")), name="newer", provenance={"created": "2026-02-01T00:00:00Z"}),
+        saved(
+            tmp_path / "new",
+            small_results(("bm25", "dense"), highest=3),
+            name="newer",
+            provenance={"created": "2026-02-01T00:00:00Z"},
+        ),
     ]
     with serving(paths, judge=tmp_path / "my.qrels") as visitor:
         yield visitor

@@ -46,6 +46,46 @@ def test_a_pool_is_judged_and_decided_by_keyboard_alone(new_page: NewPage, tmp_p
     assert sum(map(len, read_qrels(tmp_path / "my.qrels").values())) == 62
 
 
+def test_the_plan_the_marked_words_and_the_grade_bar_stay_in_view(new_page: NewPage, tmp_path: Path) -> None:
+    results = unjudged(many_pairs(queries=60, docs=2))
+    numbers = " ".join(map(str, range(60)))
+    snippets = {"d0": f"What is {numbers}? {'words ' * 2000}", "d1": f"It is {numbers}."}
+    with serving([saved(tmp_path / "results", results, snippets=snippets)], judge=tmp_path / "my.qrels") as visitor:
+        pairs = data_of(visitor.enter())["pairs"]
+        for query, doc, *_ in pairs[:99]:
+            visitor.post("/r/1/judge", {"query": query, "doc": doc, "grade": 3 * (doc == "d0")})
+            if query == pairs[39][0]:
+                visitor.post("/r/1/undo", {"query": query, "doc": doc})
+        page = new_page()
+        page.goto(visitor.url)
+        page.goto(f"http://{visitor.host}/r/1/judge")
+        plan = page.locator("#progress .plan")
+        playwright.expect(plan).to_have_text("Decided: you can stop.")
+        assert page.inner_text("#progress h3 + p").startswith("Ship one")
+        assert "Risk below 0.1%, limit 0.6%." in page.inner_text("#progress")
+        assert page.locator("#grades").bounding_box()["y"] < page.viewport_size["height"]
+        assert page.locator("#passage mark").all_inner_texts() == [
+            page.inner_text("#query").removeprefix("what is ").removesuffix("?")
+        ]
+        page.keyboard.press("1")
+        playwright.expect(page.locator("#progress")).to_contain_text("grades by ann")
+        assert faults_of(page) == []
+
+
+def test_a_plan_says_how_many_queries_and_minutes_are_left(new_page: NewPage, tmp_path: Path) -> None:
+    with serving([saved(tmp_path / "results", unjudged(many_pairs(queries=60, docs=2)))], judge=tmp_path / "my.qrels") as visitor:
+        for query, doc, *_ in data_of(visitor.enter())["pairs"][:20]:
+            visitor.post("/r/1/judge", {"query": query, "doc": doc, "grade": 3 * (doc == "d0")})
+        page = new_page(viewport=PHONE)
+        page.goto(visitor.url)
+        page.goto(f"http://{visitor.host}/r/1/judge")
+        playwright.expect(page.locator("#progress .plan")).to_have_text(
+            re.compile(r"10 of about \d+ queries needed; 1 minute at your pace\.")
+        )
+        assert page.evaluate(OVERFLOW) == 0
+        assert faults_of(page) == []
+
+
 def test_a_long_pool_goes_on_with_its_next_part(new_page: NewPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankproof._server.judging_page.MAX_QUEUE_ITEMS", 2)
     results = saved(tmp_path / "results", unjudged(many_pairs(queries=2, docs=2)))

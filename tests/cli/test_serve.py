@@ -198,7 +198,7 @@ def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
         (["nowhere\x1b[31m"], r"nowhere\x1b[31m is not a results folder"),
         (["results", "--port", "70000"], "--port is 70000; choose a whole number from 0 to 65,535"),
         (["results", "--port", "-1"], "--port is -1; choose a whole number from 0 to 65,535"),
-        (["results", "--assessor", "ann"], "--assessor needs --judge or --label; add one of them"),
+        (["results", "--assessor", "ann"], "--assessor needs --judge, --label or --edit; add one of them"),
         (["results", "--label", "0"], "--label is 0; choose a whole number of at least 1"),
         (
             ["results", "--label", "30"],
@@ -270,11 +270,6 @@ def test_two_people_judge_in_one_server_and_open_disagreements_are_said_at_the_e
     assert "judgements of ann and bob are saved to " in said
     assert "1 pair has different grades that are not adjudicated: their lower median counts." in said.replace("\n", " ")
     assert judged_in(path) == "q1 human:ann+bob d2 1\n"
-
-
-def test_another_scale_of_grades_is_noted_at_the_start(tmp_path: Path) -> None:
-    _, said = served(Visitor.enter, saved(tmp_path / "results"), "--judge", tmp_path / "my.qrels", "--assessor", "ann")
-    assert "note: small: the judgements of the results go up to 2, those of this page from 0 to 3" in said
 
 
 def test_a_dataset_of_other_results_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

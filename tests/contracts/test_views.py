@@ -52,10 +52,10 @@ def converted() -> rp.types.ConvertResult:
 
 def live() -> rp.types.OnlineResult:
     """An A/B test whose users, documents and variants have hostile names."""
-    rows = {"session": STRINGS, "user": STRINGS, "doc": STRINGS, "time": list(range(len(STRINGS))), "rank": [1] * len(STRINGS)}
-    variants = [STRINGS[at % 2] for at in range(len(STRINGS))]
-    actions = ["" if at % 2 else "click" for at in range(len(STRINGS))]
-    return rp.online(pandas.DataFrame({**rows, "variant": variants, "action": actions}))
+    count = len(STRINGS)
+    shown = {"session": STRINGS, "user": STRINGS, "doc": STRINGS, "variant": [STRINGS[at % 2] for at in range(count)]}
+    rows = pandas.DataFrame({**shown, "time": range(count), "rank": 1})
+    return rp.online(pandas.concat([rows.assign(action="shown"), rows.assign(action="click")]))
 
 
 VALUES: dict[type, Callable[[], Any]] = {

@@ -193,17 +193,15 @@ def test_rows_that_cannot_be_used_are_counted_with_their_first_line(tmp_path: Pa
         sample("do cats purr", [PURR], response="Yes"),
         sample("do cats purr", [BARK], response="No"),
         sample(None, [BARK]),  # type: ignore[arg-type]
-        {"user_input": [{"content": "hello", "type": "human"}], "retrieved_contexts": []},
         sample("do dogs bark", [BARK, BARK, PURR], response=None),
     ]
     imported = import_source(jsonl(tmp_path / "a.jsonl", *rows))
     assert reasons(imported) == {
         "rows of a": [
             "1 without a question (first at line 3)",
-            "1 with a conversation of several messages (first at line 4)",
         ],
-        "retrieved contexts of a": ["1 that a better rank of the same ranking has (first at line 5)"],
-        "answers of a": ["1 null or empty (first at line 5)"],
+        "retrieved contexts of a": ["1 that a better rank of the same ranking has (first at line 4)"],
+        "answers of a": ["1 null or empty (first at line 4)"],
     }
     assert rankings(imported, "a")[query("do dogs bark")] == [doc(BARK), doc(PURR)]
 
@@ -256,12 +254,6 @@ def test_a_wrong_value_is_an_error_with_file_and_line(tmp_path: Path, row: dict[
         return
     with pytest.raises(InputError, match=message):
         import_source(path)
-
-
-def test_a_log_of_conversations_only_is_refused(tmp_path: Path) -> None:
-    row = {"user_input": [{"content": "hello", "type": "human"}], "reference": "hi"}
-    with pytest.raises(InputError, match=r"a\.jsonl: no row has a question"):
-        import_source(jsonl(tmp_path / "a.jsonl", row))
 
 
 @pytest.mark.parametrize("reference", [None, "", " ", [], [""]])

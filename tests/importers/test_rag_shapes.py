@@ -199,13 +199,13 @@ def test_the_source_of_a_context_that_deepeval_saved_is_its_id(tmp_path: Path) -
     assert imported.runs["a"].docs[0] == "dogs.md"
 
 
-def test_goldens_of_deepeval_are_read_and_its_conversations_counted(tmp_path: Path) -> None:
+def test_goldens_of_deepeval_are_read_and_its_conversations_without_turns_are_counted(tmp_path: Path) -> None:
     golden = {"input": QUESTION, "expectedOutput": REFERENCE, "context": [PURR], "sourceFile": "cats.md"}
     path = written(tmp_path / "a.json", {"goldens": [golden], "conversationalGoldens": [{"turns": []}], "datasetId": "x"})
     imported = import_source(path)
     assert [one.fields["answers"] for one in imported.dataset.queries.values()] == [[REFERENCE]]
-    (left,) = [one for one in imported.report.counts if one.part.startswith("conversations of")]
-    assert (left.read, left.kept) == (1, 0)
+    (rows,) = [count for count in imported.report.counts if count.part == "rows of a"]
+    assert (rows.read, rows.kept) == (2, 1)
 
 
 HAYSTACK = {

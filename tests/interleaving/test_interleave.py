@@ -161,10 +161,10 @@ def test_a_wrong_argument_is_named(rankings: Any, options: dict[str, Any], words
 
 def test_two_lists_of_ten_take_at_most_30_microseconds() -> None:
     def seconds() -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         for seed in range(1000):
             rp.interleave(_TWO, seed=seed)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     assert min(seconds() for _ in range(20)) / 1000 <= 30e-6
 

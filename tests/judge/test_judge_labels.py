@@ -42,11 +42,38 @@ def test_both_engines_count_judge_labels_alike(name: str) -> None:
     assert judge_text(source_of(f"q {LLM} a 1\nq 0 a 1\n".encode())).judge_labels == {LLM: 1}
 
 
-@pytest.mark.parametrize("column", ["0", "Q0", "llm", "llm:", "keywords:", "LLM:x:1", "xllm:y", "a-long-iteration"])
+@pytest.mark.parametrize("column", ["0", "Q0", "ll", "xllm:y", "llm-x", "llms:y", "clicK\u017f:x", "a-long-iteration"])
 def test_other_second_columns_are_ignored(column: str) -> None:
     text = f"q {column} a 1\n".encode()
     assert label_of(column) == ""
     assert engine.judge_text(source_of(text)).judge_labels == reference.judge_text(source_of(text)).judge_labels == {}
+
+
+@pytest.mark.parametrize(
+    ("column", "label"),
+    [
+        ("llm", "llm"),
+        ("LLM", "llm"),
+        ("llm:", "llm"),
+        ("LLM:Big:1", "llm:Big:1"),
+        ("Keywords:0.5:abc", "keywords:0.5:abc"),
+        ("Heuristic", "heuristic"),
+        ("CLICKS:x", "clicks:x"),
+    ],
+)
+def test_the_kind_of_a_machine_counts_alone_and_in_capitals(column: str, label: str) -> None:
+    text = f"q {column} a 1\n".encode()
+    assert label_of(column) == label
+    assert engine.judge_text(source_of(text)).judge_labels == reference.judge_text(source_of(text)).judge_labels == {label: 1}
+
+
+@pytest.mark.parametrize("column", ["llm", "Keywords:0.5:abc"])
+def test_judgements_of_a_machine_in_capitals_or_without_a_name_decide_nothing(column: str, tmp_path: Path) -> None:
+    queries = [f"q{at}" for at in range(60)]
+    qrels = write(tmp_path / "qrels", "".join(f"{query} {column} a 1\n{query} {column} b 0\n" for query in queries))
+    runs = {name: {query: [doc] for query in queries} for name, doc in (("one", "a"), ("two", "b"))}
+    decision = rankproof.compare(qrels, runs, "P@1", samples=100).decision
+    assert (decision.outcome, decision.judge) == ("judge_leads", column.partition(":")[0].lower())
 
 
 def test_eval_says_how_many_judgements_a_machine_made_and_that_they_are_mixed(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Judging by a person: what is asked, what is kept, and that nothing is lost between tabs."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,11 +11,10 @@ import pytest
 
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset
-from rankproof._data.qrels import Qrels
 from rankproof._formats.read import read_qrels
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._server.judging_queue import MAX_PASSAGE_LENGTH, DocumentTexts, build_queue
-from support.results_server import Visitor, data_of, judged_in, many_pairs, saved, serving
+from rankproof._server.judging_queue import MAX_PASSAGE_LENGTH, DocumentTexts, QueueOptions, build_queue
+from support.results_server import Visitor, data_of, judged_by_machine, judged_in, many_pairs, saved, serving, unjudged
 from support.small_results import small_results
 
 PAIR = {"query": "q1", "doc": "d2"}
@@ -197,11 +197,41 @@ def test_the_texts_of_another_dataset_are_not_shown(tmp_path: Path, judged: Path
         assert not any("long words" in pair[5] for pair in data_of(visitor.enter())["pairs"])
 
 
-@pytest.mark.parametrize(("grade", "warns"), [(4, True), (3, False), (1, True)])
-def test_another_grade_scale_is_a_warning(grade: int, warns: bool, tmp_path: Path, judged: Path) -> None:
-    results = small_results()
-    qrels = Qrels.from_dict({query: {"d1": grade, "d4": 0} for query in results.queries})
-    with serving([saved(tmp_path / "results", results, qrels=qrels)], judge=judged) as visitor:
+@pytest.mark.parametrize(("grade", "offered"), [(4, 5), (3, 4), (2, 3), (1, 2)])
+def test_the_grades_on_offer_are_those_of_the_judgements_of_the_results(
+    grade: int, offered: int, tmp_path: Path, judged: Path
+) -> None:
+    with serving([saved(tmp_path / "results", small_results(highest=grade))], judge=judged) as visitor:
         page = visitor.enter().get("/r/1/judge").text
-    assert ("Different grade scales" in page) is warns
-    assert (f"go up to {grade}, those of this page from 0 to 3" in page) is warns
+        query, doc, *_ = data_of(visitor)["pairs"][0]
+        refused = visitor.post("/r/1/judge", {"query": query, "doc": doc, "grade": offered})
+    assert page.count("data-grade=") == offered
+    assert ("<b>an answer</b>" in page) is (grade == 3)
+    assert (refused.status, "the grade must be one of" in refused.text) == (400, True)
+
+
+def test_grades_of_another_scale_are_not_continued(tmp_path: Path, judged: Path) -> None:
+    folders = [saved(tmp_path / f"{highest}", small_results(highest=highest)) for highest in (3, 1)]
+    with serving(folders, judge=judged) as visitor:
+        query, doc, *_ = data_of(visitor.enter())["pairs"][0]
+        assert visitor.post("/r/1/judge", {"query": query, "doc": doc, "grade": 3}).status == 200
+        page = visitor.get("/r/2/judge")
+    assert page.status == 422
+    assert "has the grade 3, and the judgements of the results are from 0 to 1; restart with another file" in page.text
+
+
+def test_judgements_of_a_language_model_have_the_scale_of_its_rubric(tmp_path: Path, judged: Path) -> None:
+    with serving([saved(tmp_path / "results", judged_by_machine(small_results(highest=2)))], judge=judged) as visitor:
+        assert visitor.enter().get("/r/1/judge").text.count("data-grade=") == 4
+
+
+@pytest.mark.parametrize(("overlap", "shared"), [(0.0, 0), (0.25, 10), (0.5, 20), (1.0, 40)])
+def test_queries_are_shared_out_with_the_chosen_overlap(overlap: float, shared: int) -> None:
+    queue = build_queue(unjudged(many_pairs(queries=40)), DocumentTexts(), QueueOptions(10))
+    people = ("ann", "bob", "cem")
+    parts = [set(queue.share_of(person, people, overlap).queries) for person in people]
+    assert set().union(*parts) == set(queue.queries)
+    assert len(set.intersection(*parts)) == shared
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+    counts = Counter(query for part in parts for query in part)
+    assert set(counts.values()) <= {1, 3}

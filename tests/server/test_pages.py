@@ -297,7 +297,7 @@ def assert_inert(page: str, path: str) -> None:
     assert (tags.count("style"), tags.count("title"), tags.count("link")) == (1, 1, 1)
     assert not {"img", "svg", "base", "iframe", "object", "form"} & set(tags)
     sources = [given["src"] for _, given in found if "src" in given]
-    assert sources == (["/static/home.js"] if path == "/" else [])
+    assert sources == {"/": ["/static/home.js"], "/r/1/judge": ["/static/judge.js"]}.get(path, [])
     assert not [name for _, given in found for name in given if name.startswith("on") or name == "style"]
     assert all(link.startswith(("/", "#")) for link in Elements(page).links())
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2028\u2029]", page)

@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.decision_rule import further_query, risks
+from rankproof._statistics.decision_rule import further_query, pair_estimates, risks
 from rankproof._statistics.distributions import student_above
-from rankproof._statistics.labelled_means import LABEL_COUNTS, LabelledMeans, chance_to_decide, labelled_means
+from rankproof._statistics.labelled_means import (
+    LABEL_COUNTS,
+    LabelledMeans,
+    chance_to_decide,
+    labelled_means,
+    labels_needed,
+)
 
 HUMAN = np.array([[1, 0], [1, 1], [0, 0], [1, 0]], dtype=np.float64)
 OTHERS = np.array([[1, 0], [1, 0], [1, 1], [0, 0], [1, 1], [1, 0], [1, 1], [0, 0]], dtype=np.float64)
@@ -104,6 +111,87 @@ def test_without_other_questions_labels_alone_decide(seed: int, systems: int) ->
 def test_the_chance_that_more_labels_decide(labels: int, chance: float) -> None:
     found = chance_to_decide(0.01, 0.04, 0.0, 30, labels, margin=0.02, limit=0.05, freedom=29)
     assert found == pytest.approx(chance, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("difference", "judge_variance", "labelled", "labels", "margin", "limit", "freedom"),
+    [
+        (0.0, 0.0, 30, 130, 0.02, 0.05, 29),
+        (0.03, 0.0002, 30, 60, 0.02, 0.05, 29),
+        (0.05, 0.0, 30, 40, 0.0, 0.006, 12),
+        (-0.04, 0.0001, 10, 16, 0.01, 0.05, 9),
+        (0.2, 0.001, 12, 20, 0.02, 0.006, 11),
+    ],
+)
+def test_more_labels_decide_as_often_as_in_a_simulation(
+    difference: float, judge_variance: float, labelled: int, labels: int, margin: float, limit: float, freedom: float
+) -> None:
+    """The mean of all labels is drawn around that of the labels so far; it decides beyond the limit, in either direction."""
+    variance = 0.04
+    unseen = math.sqrt(variance / labelled - variance / labels)
+    means = difference + unseen * np.random.default_rng(1).standard_t(freedom, 100_000)
+    scores = (np.abs(means) + margin) / math.sqrt(variance / labels + judge_variance)
+    found = chance_to_decide(difference, variance, judge_variance, labelled, labels, margin, limit, freedom)
+    assert found == pytest.approx(float((scores >= stats.t.ppf(1 - limit, labels - 2)).mean()), abs=0.006)
+
+
+def test_labels_decide_for_certain_if_the_margin_is_wide_or_nothing_is_unseen() -> None:
+    assert chance_to_decide(0.0, 0.04, 0.0, 30, 100, margin=0.05, limit=0.05, freedom=29) == 1.0
+    needed = stats.t.ppf(0.95, 98) * 0.02 - 0.02
+    for difference, chance in ((1.01 * needed, 1.0), (-1.01 * needed, 1.0), (0.99 * needed, 0.0), (0.0, 0.0)):
+        assert chance_to_decide(difference, 0.04, 0.0, 100, 100, margin=0.02, limit=0.05, freedom=99) == chance
+
+
+@pytest.mark.parametrize("gap", [0.2, 0.035, 0.025, 0.02, 0.0])
+def test_the_fewest_labels_that_are_needed_are_the_first_ones_that_decide_with_a_chance_of_80_percent(
+    gap: float,
+) -> None:
+    random = np.random.default_rng(2)
+    human = np.column_stack([random.normal(0.5, 0.1, 35), random.normal(0.5, 0.1, 35)])
+    human[:, 1] -= human[:, 1].mean() - human[:, 0].mean() + gap
+    others = random.normal(0.5, 0.1, (200, 2))
+    others[:, 1] -= others[:, 1].mean() - others[:, 0].mean() + gap
+    judged = human + random.normal(0.0, 0.1, (35, 2))
+    judged -= judged.mean(axis=0) - human.mean(axis=0)
+    found = labelled_means(human, judged, others)
+    pairs = found.pairs()
+    assert found.weight > 0
+    by_judge = found.judge_covariance[0, 0] + found.judge_covariance[1, 1] - 2 * found.judge_covariance[0, 1]
+    variance = 35 * (pairs.errors[0, 1] ** 2 - by_judge)
+    freedom = float(np.asarray(pairs.freedom))
+    chances = {count: chance_to_decide(gap, variance, by_judge, 35, count, 0.01, 0.006, freedom) for count in LABEL_COUNTS}
+    enough = [count for count, chance in chances.items() if chance >= 0.8]
+    assert labels_needed(found, pairs, 0, 1, 0.01, 0.006) == (enough[0] if enough else None)
+
+
+def test_no_number_of_labels_is_needed_that_people_already_gave_or_that_does_not_decide() -> None:
+    human = np.random.default_rng(4).random((40, 2))
+    found = labelled_means(human, human, NONE)
+    assert labels_needed(found, found.pairs(), 0, 1, 0.0001, 0.006) is None
+    assert labels_needed(found, found.pairs(), 0, 1, 1.0, 0.05) == 50
+    fewer = labelled_means(human[:39], human[:39], NONE)
+    assert labels_needed(fewer, fewer.pairs(), 0, 1, 1.0, 0.05) == 40
+
+
+def test_labels_alone_have_the_errors_of_a_decision_without_a_judge() -> None:
+    human = np.random.default_rng(4).random((40, 3))
+    pairs, wanted = labelled_means(human, human, np.zeros((0, 3))).pairs(), pair_estimates(human)
+    assert pairs.errors == pytest.approx(wanted.errors)
+    assert pairs.differences == pytest.approx(wanted.differences)
+    assert (float(np.asarray(pairs.freedom)), pairs.size) == (39.0, 40.0)
+
+
+def test_the_error_of_a_corrected_difference_is_that_of_what_the_judge_misses_and_of_the_judge_s_mean() -> None:
+    random = np.random.default_rng(5)
+    human, others = random.random((40, 2)), random.random((100, 2))
+    judged = human + random.normal(0.0, 0.2, (40, 2))
+    found = labelled_means(human, judged, others)
+    missed = (human - found.weight * judged) @ np.array([1.0, -1.0])
+    off = missed - missed.mean()
+    further = max((off**2).sum() / 40, further_query(human))
+    by_labels = ((off**2).sum() + further) / (40 * 38)
+    by_judge = found.weight**2 * (others[:, 0] - others[:, 1]).var(ddof=1) / 100
+    assert found.pairs().errors[0, 1] == pytest.approx(math.sqrt(by_labels + by_judge))
 
 
 def test_a_judge_is_never_worth_less_than_nothing() -> None:

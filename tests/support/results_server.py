@@ -19,7 +19,11 @@ from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
 from rankproof._server.api import Api, ApiRoute, Permission
+from rankproof._server.bench.documents import LibraryDocuments
+from rankproof._server.bench.feature import Bench
+from rankproof._server.cases.feature import CasesAndNotes
 from rankproof._server.features import Feature
+from rankproof._server.grading import Grading
 from rankproof._server.home import HomeTrends
 from rankproof._server.judgement_log import JudgementLog
 from rankproof._server.judging_page import JudgingPage
@@ -102,6 +106,14 @@ class Visitor:
             connection.close()
 
 
+def usual_features(
+    library: ResultsLibrary, views: JudgingViews, people: Sequence[str], permissions: Collection[Permission]
+) -> list[Feature]:
+    """The features of `rankproof serve`."""
+    notes = CasesAndNotes(library, tuple(people), writes="edit" in permissions)
+    return [HomeTrends(library), Bench(library, LibraryDocuments(views.texts.dataset)), Grading(library, views), notes]
+
+
 @contextmanager
 def serving(
     paths: Sequence[Path],
@@ -114,7 +126,7 @@ def serving(
     queue: QueueOptions | None = None,
     permissions: Collection[Permission] = (),
     routes: Callable[[ResultsLibrary], Iterable[ApiRoute]] = lambda library: (),
-    features: Callable[[ResultsLibrary, JudgementLog | None], Sequence[Feature]] = lambda library, log: (HomeTrends(library),),
+    features: Callable[[ResultsLibrary, JudgementLog | None], Sequence[Feature]] | None = None,
 ) -> Iterator[Visitor]:
     """A server in a thread, and a visitor who has the address; an error inside fails the test."""
     log = None if judge is None else JudgementLog(str(judge))
@@ -122,9 +134,10 @@ def serving(
     labelling = LabellingPages(library, labels or LabelOptions("ann"))
     nuggets_page = None if nuggets is None else NuggetsPage(library, str(nuggets))
     judging = None if log is None else JudgingPage(log, *assessors)
-    parts = features(library, log)
-    api = Api(library, permissions, (*routes(library), *(route for feature in parts for route in feature.routes())))
     views = JudgingViews(library, judging, DocumentTexts(dataset), queue)
+    parts = usual_features(library, views, assessors, permissions) if features is None else features(library, log)
+    allowed = {*permissions, *(["judge"] if log is not None and not views.is_drawn else [])}
+    api = Api(library, allowed, (*routes(library), *(route for feature in parts for route in feature.routes())))
     router = Router(library, views, labelling, nuggets_page, api, parts)
     inside: list[Exception] = []
     with Server(0, router.answer, inside.append) as service:
@@ -148,7 +161,7 @@ def serving(
 def saved(folder: Path, results: ExperimentResult | None = None, **changes: Any) -> Path:
     """A results folder of small results."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    save_results(replace(results or small_results(), **changes), str(folder))
+    save_results(replace(results or small_results(highest=3), **changes), str(folder))
     return folder
 
 
@@ -167,7 +180,7 @@ def judged_by_machine(results: ExperimentResult) -> ExperimentResult:
 def many_pairs(queries: int = 40, docs: int = 8) -> ExperimentResult:
     """Results with some hundred unjudged pairs."""
     names = [f"q{at}" for at in range(queries)]
-    return small_results(("one", "two"), names, [f"d{at}" for at in range(docs)], measures=MEASURES)
+    return small_results(("one", "two"), names, [f"d{at}" for at in range(docs)], measures=MEASURES, highest=3)
 
 
 def data_of(visitor: Visitor, path: str = "/r/1/judge") -> dict[str, Any]:

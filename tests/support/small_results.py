@@ -20,9 +20,10 @@ def small_results(
     *,
     measures: Sequence[str] = MEASURES,
     scores: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None,
+    highest: int = 2,
 ) -> ExperimentResult:
-    """A system for each name, the last one a reranker; the first document is relevant to every query."""
-    qrels = Qrels.from_dict({query: {docs[0]: 2, docs[-1]: 0} for query in queries})
+    """A system for each name, the last one a reranker; the first document is relevant to every query, with the highest grade."""
+    qrels = Qrels.from_dict({query: {docs[0]: highest, docs[-1]: 0} for query in queries})
     runs = {name: _run(name, at, queries, docs, (scores or {}).get(name)) for at, name in enumerate(names)}
     system_runs = tuple(_system_run(name, at, names, runs[name], len(queries)) for at, name in enumerate(names))
     return ExperimentResult(

@@ -28,8 +28,8 @@ from typing import Any, Literal
 import pytest
 
 End = Literal["passed", "failed", "crashed", "timed out", "not changed"]
-TESTS = "not release and not browser and not torch"
-"""Those of `.ci/run` that need neither Chromium nor PyTorch."""
+TESTS = "not slow and not release and not browser and not torch"
+"""Those of `make test` that need neither Chromium nor PyTorch."""
 Functions = dict[tuple[str, int], list[FunctionType]]
 _OPTIONS = ("-q", "--tb=short", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants")
 _LIMITS = {resource.RLIMIT_DATA: 8 << 30, resource.RLIMIT_FSIZE: 1 << 30, resource.RLIMIT_CORE: 0}

@@ -6,6 +6,7 @@ import subprocess
 import sysconfig
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -25,6 +26,9 @@ _FLAGS = (
     "-fno-trapping-math",
     "-DPy_LIMITED_API=0x030B0000",
 )
+
+MAX_TEST_SECONDS = 60.0
+"""A mutant that survives quick tests of so many seconds together has survived; this saves most of the time of a run."""
 
 Outcome = Literal["failed", "crashed", "timed out", "survived", "equivalent", "not built", "same code"]
 
@@ -88,7 +92,7 @@ class Workspace:
     def _tested(self, mutant: Mutant, collected: CollectedTests) -> Tried:
         only = self._ordered(list(self.called)) if self.package.extension else self._calling(mutant)
         in_memory = bool(only) and (mutant.in_function or self.package.extension is not None)
-        only = only or self._calling_inner(mutant)
+        only = self._affordable(only or self._calling_inner(mutant))
         if not only:
             return Tried(self.package.name, mutant.key, "survived", "no test calls it")
         result = RunResult("not changed")
@@ -144,6 +148,11 @@ class Workspace:
                 if any(path == mutant.path and first < line <= last for path, line in one.functions)
             ]
         )
+
+    def _affordable(self, names: Sequence[str]) -> list[str]:
+        """The first of these tests, as many as take `MAX_TEST_SECONDS` together."""
+        spent = accumulate(self.called[name].seconds for name in names)
+        return [name for name, seconds in zip(names, spent, strict=True) if seconds <= MAX_TEST_SECONDS]
 
     def _ordered(self, names: Sequence[str]) -> list[str]:
         """First tests that have killed mutants, then quick tests; those of a file stay together where fixtures take long."""

@@ -62,7 +62,7 @@ class JudgedQueries:
 
     def count(self, chosen: BoolArray) -> IntArray:
         """The number of chosen grades of each query; a judged query has at least one grade."""
-        return np.add.reduceat(chosen, self.offsets[:-1].astype(np.intp, copy=False), dtype=np.int64)
+        return np.add.reduceat(chosen, np.asarray(self.offsets[:-1], np.intp), dtype=np.int64)
 
     def between(self, start: int, end: int) -> JudgedQueries:
         """The judgements of the queries from start to end, for measures; the lookup table remains that of all queries."""

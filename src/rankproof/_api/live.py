@@ -7,11 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rankproof._analysis.online.options import USUAL_PRIMARY, OnlineOptions
+<<<<<<< HEAD
 from rankproof._data.validation import FILES, public
+=======
+from rankproof._data.validation import public
+from rankproof._evaluation.options import RunLike
+>>>>>>> main
 from rankproof._importers.search_log.options import BOTS, CLICKS, LogOptions
 from rankproof._registry import Option
 from rankproof._results.decision_settings import COSTS
-from rankproof._statistics.options import USUAL_USERS
+from rankproof._statistics.options import USUAL_USERS, Estimator
 from rankproof.errors import UsageError, for_message, type_phrase
 
 if TYPE_CHECKING:
@@ -22,8 +27,26 @@ Names = str | Sequence[str]
 
 @public
 def online(
+<<<<<<< HEAD
     log: Annotated[Any, Option("the files of a log: UBI queries and events, or a table; or a data frame", typed=FILES)],
+=======
+    log: Annotated[
+        Any, Option("the files of a log: UBI queries and events, or a table; or a data frame", unset="needed without a history")
+    ] = None,
+>>>>>>> main
     *,
+    value: Annotated[
+        RunLike | None,
+        Option("a ranking that was not shown: the clicks that it would have got", metavar="RUN", repeated=True, unset="none"),
+    ] = None,
+    dataset: Annotated[
+        Any, Option("the dataset with the texts of the queries of --value", metavar="SOURCE", unset="its ids are texts")
+    ] = None,
+    estimator: Annotated[Estimator, Option("how --value weights clicks")] = "ips",
+    clip: Annotated[float, Option("the largest weight of a click, with the estimator clipped", above=0, rare=True)] = 10.0,
+    history: Annotated[
+        Any, Option("past experiments with offline and online differences: do they agree?", metavar="FILE", unset="none")
+    ] = None,
     columns: Annotated[
         Mapping[str, str] | None,
         Option(
@@ -94,11 +117,20 @@ def online(
     `log` are files of User Behavior Insights, queries and events in any order, or tables (CSV, JSONL, Parquet) with one row per
     document shown and per event. Sessions are searches, and users are independent of each other. Rows that cannot count are
     dropped and counted by reason.
+
+    With `value` the result says what rankings would have got that users did not see, with bounds for documents that were never
+    shown, and `baseline` is the variant whose lists they are compared with. With `history`, a table with the columns experiment,
+    offline, offline_se, online and online_se, it says how far offline gains came true.
     """
+    from rankproof._analysis.online.metrics import check_metrics, number_fields, revenue_field
     from rankproof._analysis.online.online import analyse_log
     from rankproof._importers.registry import opened_source
     from rankproof._importers.search_log.read import read_search_log
 
+    if history is not None:
+        return _past_experiments(history, log)
+    if log is None:
+        raise UsageError("no log", fix="pass the files of a log, or past experiments with --history")
     names = {"metrics": metrics, "guardrails": guardrails, "by": by, "clicks": clicks, "bots": bots}
     listed = {name: _listed(name, value) for name, value in names.items()}
     options = OnlineOptions(
@@ -115,17 +147,52 @@ def online(
         costs=dict(costs or {}),
         shares=dict(shares or {}),
     )
+    check_metrics(options)
     read = LogOptions(
         columns=_columns(columns),
         user=user,
         variant=variant,
         texts=options.by,
-        value=value_field,
+        numbers=number_fields(options),
+        value=value_field or revenue_field(options),
         bots=listed["bots"] or BOTS,
         most_sessions=most_sessions,
         window=window * 3600,
     )
-    return analyse_log(read_search_log(opened_source(log), read), options)
+    search_log = read_search_log(opened_source(log), read)
+    if value is not None:
+        from rankproof._analysis.online.value import ValueOptions, value_of_rankings
+
+        how = ValueOptions(estimator, clip, baseline, options.clicks, expect)
+        return value_of_rankings(search_log, _rankings_by_text(value, dataset), how)
+    return analyse_log(search_log, options)
+
+
+def _past_experiments(history: Any, log: Any) -> OnlineResult:
+    from rankproof._analysis.online.history import analyse_history, read_history
+    from rankproof._importers.registry import opened_source
+
+    if log is not None:
+        raise UsageError("a log and past experiments are two questions", fix="leave out the log, or --history")
+    source = opened_source(history)
+    return analyse_history(read_history(source), source.name)
+
+
+def _rankings_by_text(value: RunLike, dataset: Any) -> dict[str, dict[str, list[str]]]:
+    """The documents of each ranking by the text of the query: that in the dataset, or the id itself."""
+    from rankproof._api.inputs import dataset_of
+    from rankproof._data.ordering import ranked_documents
+    from rankproof._data.run import Run
+    from rankproof._evaluation.user_forms import Coercion
+    from rankproof._formats.read import read_run
+
+    queries = {} if dataset is None else dataset_of(dataset).queries
+    texts = {key: query.text for key, query in queries.items()}
+    rankings = {}
+    for name, run in Coercion().runs(value, tuple).items():
+        whole = run if isinstance(run, Run) else read_run(run) if isinstance(run, str) else Run(run, name=name)
+        rankings[name] = {texts.get(key, key): docs for key, docs in ranked_documents(whole).items()}
+    return rankings
 
 
 def _listed(name: str, value: Any) -> tuple[str, ...]:

@@ -117,6 +117,17 @@ def system_cost(text: str) -> tuple[str, float]:
     return name, cost
 
 
+def share(text: str) -> float:
+    """A share from 0 to 1, also written in percent."""
+    try:
+        part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        part = -1.0
+    if not 0 <= part <= 1:
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a share, such as 20% or 0.2")
+    return part
+
+
 def max_drop(text: str) -> tuple[str, float]:
     """A measure and its largest allowed drop, as in nDCG@10=0.02."""
     from rankproof._analysis.gate.rules import max_drop_of
@@ -166,6 +177,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "margin": _margin,
     "costs": system_cost,
     "weights": float_list,
+    "overlap": share,
     "budget": budget_limits,
     "cache_limit": byte_size,
     "categories": name_list,

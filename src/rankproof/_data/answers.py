@@ -119,7 +119,13 @@ ANSWER_FIELDS = ("answers", "answer")
 URL_FIELDS = ("expected_urls", "expected_url", "urls")
 ANSWERABLE_FIELD = "answerable"
 NUGGETS_FIELD = "nuggets"
-NO_SEGMENT_FIELDS = frozenset((*ANSWER_FIELDS, *URL_FIELDS, ANSWERABLE_FIELD, NUGGETS_FIELD, "length"))
+SESSION_FIELD, TURN_FIELD = "session", "turn"
+"""The conversation of a question, and its place there from 1."""
+HISTORY_FIELD, SEARCHES_FIELD = "history", "searches"
+"""What was said before a question, and what the system searched for to answer it."""
+NO_SEGMENT_FIELDS = frozenset(
+    (*ANSWER_FIELDS, *URL_FIELDS, ANSWERABLE_FIELD, NUGGETS_FIELD, SESSION_FIELD, HISTORY_FIELD, SEARCHES_FIELD, "length")
+)
 """The fields of a query that do not name a segment."""
 _MAX_LIST_LENGTH = 100_000
 

@@ -6,6 +6,8 @@ RESULTS = 10
 """Of result.json in a results folder."""
 SUMMARY = 4
 """Of summary.json in a results folder."""
+LIVE_RESULTS = 1
+"""Of result.json in a results folder of live traffic."""
 STAGE_CACHE = 12
 """Of the cached outputs of stages: a part of their keys, and of the header of each file."""
 JOURNAL = 3
@@ -32,6 +34,8 @@ JUDGEMENT_LOG = 3
 """Of the log of people's judgements; version 2 has no notes and no adjudications, and is continued."""
 LABEL_LOG = 1
 """Of the log of people's labels of claims."""
+BENCH_LOG = 1
+"""Of the logs of test cases, notes and preferences."""
 JUDGE_REPORT = 2
 """Of the report of an LLM judge, FILE.json."""
 GENERATE_REPORT = 2

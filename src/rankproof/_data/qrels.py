@@ -367,9 +367,9 @@ _REPLACES: Mapping[OnConflict, Callable[[int, int], bool]] = {
 """Whether a grade replaces the one that is kept, by rule."""
 
 
-JUDGE_PREFIXES = ("llm:", "keywords:", "heuristic:", "clicks:")
-"""The prefixes of labels: a language model, keyword overlap, rules that made the query from the document, or clicks."""
-SHORTEST_PREFIX = min(map(len, JUDGE_PREFIXES))
+JUDGE_KINDS = frozenset(("llm", "keywords", "heuristic", "clicks"))
+"""The kinds of machine judges: a language model, keyword overlap, rules that made the query from the document, or clicks."""
+SHORTEST_KIND = min(map(len, JUDGE_KINDS))
 HUMAN_JUDGE = "people"
 """The label of judgements by people, in files in which other judgements have one."""
 
@@ -385,12 +385,16 @@ def assessor_of(text: str) -> str:
 
 def subtopic_of(text: str) -> str:
     """The second qrels column as the name of a subtopic; an empty one if it says who judged."""
-    return "" if label_of(text) or text.startswith(HUMAN_PREFIX) or text == HUMAN_JUDGE else text
+    plain = text.lower()
+    return "" if label_of(text) or plain.startswith(HUMAN_PREFIX) or plain == HUMAN_JUDGE else text
 
 
 def label_of(text: str) -> str:
-    """The text if it is the label of a machine judge, else an empty one."""
-    return text if text.startswith(JUDGE_PREFIXES) and text not in JUDGE_PREFIXES else ""
+    """The text with its kind in lower case if it is the label of a machine judge, KIND or KIND:NAME, else an empty one."""
+    kind, _, name = text.partition(":")
+    if not kind.isascii() or (kind := kind.lower()) not in JUDGE_KINDS:
+        return ""
+    return f"{kind}:{name}" if name else kind
 
 
 _NO_JUDGE = frozenset(("", "none", "null", "nan", "<na>", HUMAN_JUDGE))
@@ -402,13 +406,12 @@ def label_in_column(value: object, *, source: str, line: int | None) -> str:
     Grades of a machine whose name is not understood must not count as those of people.
     """
     text = str(value).strip()
-    kind, colon, name = text.partition(":")
-    plain = f"{kind.casefold()}{colon}{name}"
-    if plain.casefold() in _NO_JUDGE or plain.startswith(HUMAN_PREFIX):
+    plain = text.lower()
+    if plain in _NO_JUDGE or plain.startswith(HUMAN_PREFIX):
         return ""
-    if not label_of(plain):
+    if not (label := label_of(text)):
         raise row_error("judge", source=source, line=line, token=text)
-    return plain
+    return label
 
 
 def make_judge_label(prefix: str, name: str, digest: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rankproof._data.grades import GradeReader
-from rankproof._data.qrels import SHORTEST_PREFIX, Judgement, Qrels, label_of, subtopic_of
+from rankproof._data.qrels import SHORTEST_KIND, Judgement, Qrels, label_of, subtopic_of
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
@@ -78,7 +78,7 @@ def qrels_rows(source: ByteSource, grades: GradeReader) -> Iterator[Judgement]:
         query, second, doc, grade = columns
         _check_nul(text, query, doc, source.name, line)
         value = grades.of_text(grade.decode(), line=line)
-        label = label_of(second.decode()) if len(second) > SHORTEST_PREFIX else ""
+        label = label_of(second.decode()) if len(second) >= SHORTEST_KIND else ""
         yield Judgement(query.decode(), doc.decode(), value, line, label, "" if label else subtopic_of(second.decode()))
 
 

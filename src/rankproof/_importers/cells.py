@@ -121,6 +121,12 @@ def list_in_text(text: str) -> list[Any] | str:
     return text if value is None else value
 
 
+def items_in(value: Any) -> Sequence[Any]:
+    """The items of a list, also of one in JSON text; none of any other value."""
+    plain = list_in_text(value) if isinstance(value, str) else value
+    return list(plain) if isinstance(plain, list | tuple | np.ndarray) else []
+
+
 def object_in(value: Any) -> Mapping[str, Any] | None:
     """The value if it is an object, or the object in a text in JSON or as Python prints it; None for any other value."""
     if not isinstance(value, str):

@@ -10,7 +10,15 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from rankproof._data.answers import ANSWER_FIELDS, ANSWERABLE_FIELD, AnswerState
+from rankproof._data.answers import (
+    ANSWER_FIELDS,
+    ANSWERABLE_FIELD,
+    HISTORY_FIELD,
+    SEARCHES_FIELD,
+    SESSION_FIELD,
+    TURN_FIELD,
+    AnswerState,
+)
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id
 from rankproof._formats.columns import COLUMN_NAMES, normalised_name
@@ -23,10 +31,12 @@ from rankproof._importers.cells import (
     THIRDS,
     TableCell,
     Thresholds,
+    items_in,
     list_in_text,
     object_in,
     thresholds_of,
 )
+from rankproof._importers.conversations import with_turns
 from rankproof._importers.rag_merge import Context, LogMerge, Sample, rows_of
 from rankproof._importers.rag_tables import (
     COLUMN_SETTINGS,
@@ -36,8 +46,6 @@ from rankproof._importers.rag_tables import (
     check_log_columns,
     context_of_text,
     contexts_of_objects,
-    conversations,
-    items_in,
     joined_by_place,
     log_columns,
     log_table,
@@ -54,6 +62,7 @@ _GRADES = COLUMN_NAMES["grade"][:-1]
 _QUERY_FIELDS = ("synthesizer_name", "persona_name", "query_style", "query_length", "evolution_type", "generated_by")
 _HOP = re.compile(r"<[0-9]+-hop>\n\n")
 _MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
+_TURN_FIELDS = (SESSION_FIELD, TURN_FIELD, HISTORY_FIELD, SEARCHES_FIELD)
 _LONGEST_NAME = 100
 _SAMPLED_ROWS = 20
 _KNOWN = {"context", "evolution_type", *(name for names in ROLE_NAMES.values() for name in names)}
@@ -82,7 +91,7 @@ class RagImporter:
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The logs as one dataset with a run and the answers of each system."""
         how, named = thresholds_of(options, THIRDS), named_columns(options.settings)
-        return merged_logs(_tables(source, named), source, thresholds=how, left_out=list(conversations(source)), named=named)
+        return merged_logs(_tables(source, named), source, thresholds=how, named=named)
 
 
 def merged_logs(
@@ -91,21 +100,16 @@ def merged_logs(
     importer: str = IMPORTER,
     *,
     thresholds: Thresholds = THIRDS,
-    left_out: Sequence[tuple[str, int]] = (),
     fields: Collection[str] = _QUERY_FIELDS,
     named: Mapping[str, str] | None = None,
 ) -> Imported:
     """The tables of logs, by the names of their systems, as one dataset.
 
-    `left_out` counts conversations in files, `fields` are the columns that describe questions, and `named` has columns by what
-    they hold, if their names do not tell.
+    `fields` are the columns that describe questions, and `named` has columns by what they hold, if their names do not tell.
     """
     if importer == IMPORTER:
         check_log_columns(tables.values(), named or {})
     merge = LogMerge(importer, source, thresholds)
-    for path, count in left_out:
-        merge.counts.read(f"conversations of {path}", count)
-        merge.counts.drop(f"conversations of {path}", "of several messages", count=count)
     for name, table in tables.items():
         _LogReader(table, name, merge, fields, named or {}).read()
     return merge.imported()
@@ -139,8 +143,8 @@ def _are_queries_and_answers(tables: Sequence[SourceTable]) -> bool:
 def _tables(source: ImportSource, named: Mapping[str, str] | None = None) -> dict[str, SourceTable]:
     """The table of each log by the name of its system; predictions of LlamaIndex are joined with their examples."""
     if source.frame is not None and source.table is not None:
-        return {source.stem: source.table}
-    tables = {name: log_table(source, path) for path, name in source.system_names.items()}
+        return {source.stem: with_turns(source.table)}
+    tables = {name: with_turns(log_table(source, path)) for path, name in source.system_names.items()}
     predictions = {name: table for name, table in tables.items() if _are_predictions(table, named or {})}
     examples = [table for name, table in tables.items() if name not in predictions]
     if not predictions or len(examples) != 1:
@@ -177,7 +181,10 @@ class _LogReader:
             self._columns.pop("system", None)
         has_contexts = "retrieved contexts" in self._columns
         self._calls = [] if has_contexts else [column for column in table.names if column.endswith("_calls")]
-        self._fields = {name: name for name in table.names if name in fields}
+        self._fields = {name: name for name in table.names if name in fields or name in _TURN_FIELDS}
+        self._some_retrieve = TURN_FIELD in table.names and any(
+            row.get(TURN_FIELD) is not None and row.get("contexts") is not None for _, row in table.rows()
+        )
         self._hops = self._single = self._printed = 0
         self._is_saved = {*map(normalised_name, table.names)} >= _SAVED_BY_DEEPEVAL
         for role, column in self._columns.items():
@@ -198,6 +205,8 @@ class _LogReader:
                 self._merge.counts.drop(part, "without a question", line=line)
             elif isinstance(question.value, list | tuple) or _MESSAGES.match(str(question.value)):
                 self._merge.counts.drop(part, "with a conversation of several messages", line=line)
+            elif self._some_retrieve and row.get(TURN_FIELD) is not None and row.get("contexts") is None:
+                self._merge.counts.drop(part, "of turns that retrieved nothing", line=line)
             else:
                 own.append(self._sample(row, line))
         for system, samples in logs.items():

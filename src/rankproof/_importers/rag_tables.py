@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,15 @@ from rankproof._formats.columns import names_for_message, normalised_name
 from rankproof._formats.json import JsonContent
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import ImportSource
-from rankproof._importers.cells import TableCell, list_in_text
+from rankproof._importers.cells import TableCell, items_in, list_in_text
 from rankproof._importers.rag_merge import Context
 from rankproof.errors import InputError, for_message
 
-_LISTS = ("results", "examples", "predictions", "testcases", "test_cases", "goldens")
+_LISTS = (
+    *("results", "examples", "predictions", "testcases", "test_cases", "goldens"),
+    *("conversationaltestcases", "conversational_test_cases", "conversationalgoldens", "conversational_goldens"),
+)
 """The key of the rows in a JSON object: of RAGChecker, LlamaIndex and DeepEval."""
-_CONVERSATIONS = ("conversationaltestcases", "conversational_test_cases", "conversationalgoldens", "conversational_goldens")
-"""The keys of conversations in DeepEval's JSON objects, which are no single questions."""
 
 
 ROLE_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -116,8 +117,17 @@ def log_table(source: ImportSource, path: str) -> SourceTable:
     content = source.json_of(path)
     if (table := _haystack_table(content)) is not None:
         return table
-    list_keys = [key for key, value in content.value.items() if key.lower() in _LISTS and _are_objects(value)]
-    return rows_under(content, list_keys[0]) if len(list_keys) == 1 else source.table_of(path)
+    lists = [key for key, value in content.value.items() if key.lower() in _LISTS and _are_objects(value)]
+    conversations = [key for key in lists if key.lower().startswith("conversational")]
+    if not lists or len(conversations) > 1 or len(lists) - len(conversations) > 1:
+        return source.table_of(path)
+    return _joined([rows_under(content, key) for key in lists])
+
+
+def _joined(tables: Sequence[SourceTable]) -> SourceTable:
+    """The rows of the tables, one after the other."""
+    names = tuple(dict.fromkeys(name for table in tables for name in table.names))
+    return SourceTable(tables[0].source, names, lambda: (row for table in tables for row in table.rows()))
 
 
 def rows_under(content: JsonContent, *path: str) -> SourceTable:
@@ -142,15 +152,6 @@ def _haystack_table(content: JsonContent) -> SourceTable | None:
     rows = [dict(zip(inputs, cells, strict=True), system=name) for cells in zip(*columns, strict=True)]
     names = tuple(dict.fromkeys((*inputs, "system")))
     return SourceTable(content.source, names, lambda: zip(content.lines_inside(("inputs", first)), rows, strict=True))
-
-
-def conversations(source: ImportSource) -> Iterator[tuple[str, int]]:
-    """The files with conversations beside their rows, and how many."""
-    for path in source.plain_files:
-        value = source.json_of(path).value if source.format_of(path) == "json" else None
-        for key, items in value.items() if isinstance(value, dict) else ():
-            if key.lower() in _CONVERSATIONS and isinstance(items, list) and items:
-                yield path, len(items)
 
 
 def joined_by_place(examples: SourceTable, predictions: SourceTable) -> SourceTable:
@@ -180,12 +181,6 @@ _MARKED = re.compile(r"deepeval_source=(?P<source>.*?),deepeval_context=(?P<cont
 """A context with its source in a dataset that DeepEval saves."""
 _PRINTED_DOCUMENT = re.compile(r"(?:^\[|\), )Document\(id=([^,\s)]+)")
 """A document of Haystack as Python prints it, with at most 100 characters of its text."""
-
-
-def items_in(value: Any) -> Sequence[Any]:
-    """The items of a list, also of one in JSON text; none of any other value."""
-    plain = list_in_text(value) if isinstance(value, str) else value
-    return list(plain) if isinstance(plain, list | tuple | np.ndarray) else []
 
 
 def contexts_of_objects(cell: TableCell) -> tuple[Context, ...] | None:

@@ -37,6 +37,7 @@ from rankproof._io.streams import open_error
 from rankproof._io.strict_json import JsonObject, plain_record
 from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.live_results import LIVE_FORMAT
 from rankproof._results.result_json import (
     ANSWERS_CSV_FILE,
     ANSWERS_FILE,
@@ -179,6 +180,10 @@ def _read_document(folder: str) -> tuple[JsonObject, bool]:
     except InputError as error:
         raise InputError(error.what, fix=DAMAGED_FIX, source=path, line=error.line, column=error.column) from None
     values = JsonObject(plain, path, damaged_fix=DAMAGED_FIX)
+    if values.plain.get("format") == LIVE_FORMAT:
+        raise values.error(
+            "a result of live traffic, which has no rankings", "open its report.html, or show it with rankproof serve"
+        )
     if values.plain.get("format") != RESULTS_FORMAT:
         raise values.error("not a result of rankproof", "specify a folder that `rankproof run` wrote")
     if (version := values.member("schema", int)) != (known := format_versions.RESULTS):

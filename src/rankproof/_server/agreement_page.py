@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rankproof._analysis.rater_agreement import agreement_tables, rater_agreement
-from rankproof._data.qrels import GRADES
 from rankproof._data.text import pluralise
 from rankproof._io.escape import json_block
 from rankproof._report.elements import Section
 from rankproof._results.experiment_result import ExperimentResult
+from rankproof._server.grade_scale import checked_grade, rubric_of
 from rankproof._server.judgement_log import (
     MAX_NOTE_LENGTH,
     LoggedJudgement,
@@ -24,12 +24,11 @@ from rankproof._server.judging_page import (
     JudgingPage,
     check_person,
     record_change,
-    requested_grade,
     requested_note,
     requested_pair,
     shown_line,
 )
-from rankproof._server.judging_queue import DocumentTexts, queue_items
+from rankproof._server.judging_queue import DocumentTexts, queue_items, scale_of
 from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, page_script
 from rankproof.errors import UsageError, escape_invisible
 
@@ -93,7 +92,7 @@ class AgreementPage:
             pairs=pairs,
             hidden=len(disputed) - len(shown),
             more=max(0, len(shown) - MAX_SHOWN),
-            rubric=GRADES,
+            rubric=rubric_of(scale_of(results)),
             rule=MERGE_RULE,
             assessor=assessor,
             several=len(self._judging.assessors) > 1,
@@ -111,7 +110,8 @@ class AgreementPage:
 
     def adjudicate(self, results: ExperimentResult, body: dict[str, Any], assessor: str) -> PageResponse:
         """Saves the grade that counts for a pair."""
-        pair, grade, note = requested_pair(body), requested_grade(body), requested_note(body)
+        pair, note = requested_pair(body), requested_note(body)
+        grade = checked_grade(body.get("grade"), scale_of(results))
         check_person(body, assessor)
         record_change(lambda: self._log.adjudicate(pair, grade, results.fingerprint, assessor, note))
         return self._state(pair)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from rankproof._analysis.compare.overview import Overview, SystemMean
 from rankproof._analysis.inputs import different_data
+from rankproof._data.text import percent
 from rankproof._registry import Option
 from rankproof._server.api import ApiCall, ApiRoute, NoRequest
 from rankproof._server.features import Feature
@@ -54,12 +55,12 @@ class HomeRow:
     @property
     def risk(self) -> str:
         """The risk in percent, empty if it is not known."""
-        return "" if self.summary.risk is None else f"{100 * self.summary.risk:.1f}%"
+        return "" if self.summary.risk is None else percent(self.summary.risk)
 
     @property
     def can_compare(self) -> bool:
         """Whether the result before it is on the same judgements."""
-        return self.before is not None and _is_same_data(self.before, self.row)
+        return self.before is not None and not self.summary.is_live and _is_same_data(self.before, self.row)
 
 
 def home_rows(rows: Sequence[LibraryRow]) -> list[HomeRow]:
@@ -104,7 +105,7 @@ def _change_text(before: LibraryRow, after: LibraryRow) -> str:
     """What changed from one result to the next: the chosen system, and its value unless the judgements differ."""
     old, new = readable_summary(before), readable_summary(after)
     moved = f"{old.first} → {new.first}" if old.first != new.first else ""
-    if not _is_same_data(before, after):
+    if not new.is_live and not _is_same_data(before, after):
         return ", ".join(filter(None, ("judgements changed" if old.judged != new.judged else "dataset changed", moved)))
     first, last = old.mean(old.first), new.mean(new.first)
     if first is None or last is None or first.value is None or last.value is None:
@@ -186,7 +187,7 @@ def trend_of(rows: Sequence[LibraryRow], own: Overview, of: int) -> Trend:
 
 def _point(row: LibraryRow, before: LibraryRow | None) -> TrendPoint:
     summary, old = readable_summary(row), None if before is None else before.summary
-    is_same = before is None or _is_same_data(before, row)
+    is_same = before is None or summary.is_live or _is_same_data(before, row)
     has_new_judgements = not is_same and old is not None and old.judged != summary.judged
     return TrendPoint(
         row.id,

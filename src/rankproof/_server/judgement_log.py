@@ -259,6 +259,10 @@ class JudgementLog(LoggedFile[LoggedJudgement]):
             previous = None if before is None else before.grade
             self._append(LoggedJudgement(what, *key[:2], previous, last.grade, assessor, self._clock()), fingerprint)
 
+    def times(self, assessor: str) -> list[str]:
+        """When the person gave each grade that counts."""
+        return [record.when for judgement in self.merged() for record in judgement.individual if record.assessor == assessor]
+
     def people(self) -> tuple[str, ...]:
         """Who has judged, in the order of their first judgement."""
         return tuple(dict.fromkeys(record.assessor for judgement in self.merged() for record in judgement.individual))

@@ -8,15 +8,15 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from rankproof._data.qrels import GRADES
 from rankproof._io.escape import json_block
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.judgements import with_judgements
 from rankproof._results.label_tasks import complete_judgements, read_label_draw
+from rankproof._server.grade_scale import check_same_scale, checked_grade, offered_scale, rubric_of
 from rankproof._server.judgement_log import MAX_NOTE_LENGTH, JudgementLog, QueryAndDoc
-from rankproof._server.judging_queue import MAX_QUEUE_ITEMS, JudgingQueue, QueueItem, scale_warning
+from rankproof._server.judging_queue import MAX_QUEUE_ITEMS, JudgingQueue, QueueItem
 from rankproof._server.logged_file import check_assessors
-from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, page_script
+from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, module_page, page_script
 from rankproof.errors import RankproofError, UsageError, escape_invisible
 
 
@@ -59,16 +59,22 @@ class JudgingPage:
             raise HttpError(400, f"the assessor must be one of {', '.join(self.assessors)}")
         return json_response(200, {"assessor": name}, assessor=name)
 
+    def check(self, results: ExperimentResult) -> None:
+        """Raises an error if the grades in the file are of other data or of another scale, or if it was changed elsewhere."""
+        self.log.check_unchanged()
+        self.log.check_collection(results.fingerprint)
+        grades = (judgement.grade for judgement in self.log.merged())
+        check_same_scale(grades, offered_scale(results.qrels, results.name), self.log.path, "--judge")
+
     def page(self, id: str, name: str, queue: JudgingQueue, assessor: str) -> PageResponse:
         """The page with the queue of a person."""
-        self.log.check_unchanged()
-        self.log.check_collection(queue.fingerprint)
         indices = {pair: at for at, pair in enumerate(queue.items)}
         last = self.log.last(assessor)
         shown = self._shown_pairs(queue, assessor)
         data = {
             "judge": f"/r/{id}/judge",
             "undo": f"/r/{id}/undo",
+            "progress": f"/api/r/{id}/progress",
             "assessor": assessor,
             "pairs": [_item_fields(item) if item.pair in shown else None for item in queue.items.values()],
             "beginnings": [at for at, item in enumerate(queue.items.values()) if not item.is_complete],
@@ -76,16 +82,16 @@ class JudgingPage:
             "sizes": queue.sizes,
             **self._grades_so_far(queue, assessor),
         }
-        return html_page(
+        return module_page(
             "judge.html.j2",
+            "judge.js",
+            styles=["judging.css"],
             title=f"Judge {name}",
             id=id,
-            script=page_script("changes.js", "judge.js"),
             data=json_block(data),
             queue=queue,
-            rubric=GRADES,
+            rubric=rubric_of(queue.scale),
             beginnings=any(not item.is_complete for item in queue.items.values()),
-            scale=scale_warning(queue.highest),
             assessor=assessor,
             several=len(self.assessors) > 1,
             longest_note=MAX_NOTE_LENGTH,
@@ -121,7 +127,7 @@ class JudgingPage:
 
     def judge(self, queue: JudgingQueue, body: dict[str, Any], assessor: str) -> PageResponse:
         """Saves a grade and its note; the response has the ranks of the document in the systems."""
-        item, grade, note = _requested_item(queue, body), requested_grade(body), requested_note(body)
+        item, grade, note = _requested_item(queue, body), checked_grade(body.get("grade"), queue.scale), requested_note(body)
         check_person(body, assessor)
         return self._change(queue, item, assessor, lambda: self.log.judge(item.pair, grade, queue.fingerprint, assessor, note))
 
@@ -143,7 +149,7 @@ class JudgingPage:
         return {"grades": {at: grade for at, grade in grades if grade is not None}}
 
 
-def record_change(change: Callable[[], None]) -> None:
+def record_change(change: Callable[[], object]) -> None:
     """Makes a change of the log; what it refuses becomes the error of the request."""
     try:
         change()
@@ -174,14 +180,6 @@ def _requested_item(queue: JudgingQueue, body: dict[str, Any]) -> QueueItem:
     if item is None:
         raise HttpError(400, "this pair is not in the list; reload the page")
     return item
-
-
-def requested_grade(body: dict[str, Any]) -> int:
-    """The grade of a request."""
-    grade = body.get("grade")
-    if not isinstance(grade, int) or isinstance(grade, bool) or grade not in GRADES:
-        raise HttpError(400, f"the grade must be one of {', '.join(map(str, GRADES))}")
-    return grade
 
 
 def requested_note(body: dict[str, Any]) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nlargest
-from math import log2
+from math import floor, log2
 
 from rankproof._analysis.audit.judge_next import MAX_DEPTH, PairOrder, judge_next
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, find_unjudged
@@ -16,10 +17,11 @@ from rankproof._analysis.compare.joined_values import primary_measure
 from rankproof._analysis.inputs import input_from_results, whole_rankings
 from rankproof._analysis.values import EMPTY_LIST, main_measure
 from rankproof._data.dataset import Dataset
-from rankproof._data.qrels import HIGHEST_GRADE, LOWEST_GRADE, Qrels, highest_grade
+from rankproof._data.qrels import GRADES, Qrels
 from rankproof._formats.write import qrels_blocks
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.label_tasks import LabelDraw, documents_to_label, draw_documents, draw_questions
+from rankproof._server.grade_scale import offered_scale
 from rankproof._server.judgement_log import QueryAndDoc
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
@@ -69,7 +71,7 @@ class DocumentTexts:
     """Full document texts from the dataset, for results on that dataset."""
 
     def __init__(self, dataset: Dataset | None = None) -> None:
-        self._dataset = dataset
+        self.dataset = dataset
         self._fingerprint = None if dataset is None else dataset.fingerprint()
 
     def check_fingerprints(self, fingerprints: Iterable[str], name: str) -> None:
@@ -80,8 +82,8 @@ class DocumentTexts:
 
     def passage_of(self, results: ExperimentResult, doc: str) -> Passage:
         """The text of the document, from the dataset or else from the results."""
-        if self._dataset is not None and results.fingerprint == self._fingerprint and doc in self._dataset.corpus:
-            document = self._dataset.corpus[doc]
+        if self.dataset is not None and results.fingerprint == self._fingerprint and doc in self.dataset.corpus:
+            document = self.dataset.corpus[doc]
             text = " · ".join(part for part in (document.title, document.text) if part)
             return (
                 Passage(text, True)
@@ -129,8 +131,8 @@ class JudgingQueue:
 
     `pool` is how many documents of a ranking are in the pool, None where there is none. `left_out` counts the pairs without a
     text or with ids that qrels cannot hold; `is_sampled` is true if only the pairs that the systems rank most differently
-    were considered; `highest` is the highest grade in the judgements of the results. `sizes` has the number of pairs of each
-    question, where whole questions are labelled.
+    were considered; `scale` are the grades that people give, those of the judgements of the results. `sizes` has the number of
+    pairs of each question, where whole questions are labelled.
     """
 
     measure: str
@@ -138,7 +140,7 @@ class JudgingQueue:
     items: Mapping[QueryAndDoc, QueueItem]
     left_out: int
     is_sampled: bool
-    highest: int | None
+    scale: tuple[int, ...] = tuple(GRADES)
     pool: int | None = None
     order: PairOrder = "risk"
     sizes: tuple[int, ...] = ()
@@ -148,19 +150,40 @@ class JudgingQueue:
         """What the pairs are ordered by."""
         return ORDERS[self.order].format(self.measure)
 
+    @property
+    def queries(self) -> dict[str, int]:
+        """The number of pairs of each query, in the order of the queue."""
+        return dict(Counter(query for query, _ in self.items))
+
+    def share_of(self, person: str, people: Sequence[str], overlap: float) -> JudgingQueue:
+        """The part of a person: this share of the queries, which everybody judges, and an equal part of the others."""
+        if len(people) < 2 or overlap >= 1:
+            return self
+        own = {query for place, query in enumerate(self.queries) if _is_own(place, people.index(person), len(people), overlap)}
+        items = {pair: item for pair, item in self.items.items() if item.query in own}
+        sizes = tuple(self.queries[query] for query in self.queries if query in own) if self.sizes else ()
+        return replace(self, items=items, sizes=sizes)
+
+
+def _is_own(place: int, person: int, people: int, overlap: float) -> bool:
+    """Whether a person judges the query at this place: shared queries lie evenly between the others, which go round."""
+    before = floor(place * overlap)
+    return floor((place + 1) * overlap) > before or (place - before) % people == person
+
 
 @dataclass(frozen=True, slots=True)
 class QueueOptions:
     """How many documents of each ranking are in the pool, the seed of its order, and the order of other queues.
 
     Without a depth, only results without judgements have a pool, of 10 documents. `questions` is how many questions of a random
-    draw are labelled, None if pairs are judged.
+    draw are labelled, None if pairs are judged. Of several people each judges `overlap` of the queries, and a part of the others.
     """
 
     depth: int | None = None
     seed: int = 0
     order: PairOrder = "risk"
     questions: int | None = None
+    overlap: float = 1.0
 
 
 def build_queue(results: ExperimentResult, texts: DocumentTexts, options: QueueOptions | None = None) -> JudgingQueue:
@@ -175,8 +198,8 @@ def build_queue(results: ExperimentResult, texts: DocumentTexts, options: QueueO
     rows = judge_next(unjudged_docs, measure, MAX_QUEUE_ITEMS, options.order).records()
     queued = list(queue_items(results, texts, [(str(row["query"]), str(row["document"]), str(row["ranks"])) for row in rows]))
     items = {item.pair: item for item in queued}
-    left_out, highest = len(rows) - len(items), highest_grade(results.qrels)
-    return JudgingQueue(measure, results.fingerprint, items, left_out, unjudged_docs is not every, highest, order=options.order)
+    left_out, scale = len(rows) - len(items), scale_of(results)
+    return JudgingQueue(measure, results.fingerprint, items, left_out, unjudged_docs is not every, scale, order=options.order)
 
 
 def _pool_queue(results: ExperimentResult, texts: DocumentTexts, depth: int, seed: int) -> JudgingQueue:
@@ -185,8 +208,7 @@ def _pool_queue(results: ExperimentResult, texts: DocumentTexts, depth: int, see
     draw = draw_questions(results.queries, ranked, "documents", depth, seed)
     rows = [(query, doc, "") for query, docs in _shuffled_documents(results, draw).items() for doc in docs]
     items = {item.pair: item for item in queue_items(results, texts, rows)}
-    highest = highest_grade(results.qrels)
-    return JudgingQueue("", results.fingerprint, items, len(rows) - len(items), False, highest, depth)
+    return JudgingQueue("", results.fingerprint, items, len(rows) - len(items), False, scale_of(results), depth)
 
 
 def _shuffled_documents(results: ExperimentResult, draw: LabelDraw) -> dict[str, list[str]]:
@@ -213,8 +235,8 @@ def build_draw_queue(results: ExperimentResult, texts: DocumentTexts, draw: Labe
     items = {(query, doc): _drawn_item(results, texts, query, doc) for query, docs in shown.items() for doc in docs}
     if all(item.passage == _NO_TEXT for item in items.values()):
         raise UsageError(f"{for_message(results.name)} has no texts of documents", fix="pass the dataset: --dataset SOURCE")
-    sizes, highest = tuple(map(len, shown.values())), highest_grade(results.qrels)
-    return JudgingQueue("", results.fingerprint, items, 0, False, highest, draw.depth, sizes=sizes)
+    sizes = tuple(map(len, shown.values()))
+    return JudgingQueue("", results.fingerprint, items, 0, False, scale_of(results), draw.depth, sizes=sizes)
 
 
 _NO_TEXT = "This document has no text."
@@ -222,7 +244,7 @@ _NO_TEXT = "This document has no text."
 
 def _drawn_item(results: ExperimentResult, texts: DocumentTexts, query: str, doc: str) -> QueueItem:
     """A pair of a draw, also without a text: a question is complete only with all of its documents."""
-    if query not in results.texts or not _can_be_written(query, doc):
+    if query not in results.texts or not can_be_written(query, doc):
         what = f"document {for_message(doc)} of query {for_message(query)} cannot be judged"
         raise UsageError(what, fix="use ids without white space, and results with the texts of their queries")
     passage = texts.passage_of(results, doc)
@@ -233,11 +255,11 @@ def _drawn_item(results: ExperimentResult, texts: DocumentTexts, query: str, doc
 def queue_items(results: ExperimentResult, texts: DocumentTexts, rows: list[tuple[str, str, str]]) -> Iterator[QueueItem]:
     for query, doc, ranks in rows:
         passage = texts.passage_of(results, doc)
-        if passage.text.strip() and query in results.texts and _can_be_written(query, doc):
+        if passage.text.strip() and query in results.texts and can_be_written(query, doc):
             yield QueueItem(query, doc, results.texts[query].text, passage.text, passage.is_complete, ranks)
 
 
-def _can_be_written(query: str, doc: str) -> bool:
+def can_be_written(query: str, doc: str) -> bool:
     """Whether TREC qrels can hold these ids."""
     try:
         return any(True for _ in qrels_blocks(Qrels.from_dict({query: {doc: 0}}), "trec"))
@@ -245,11 +267,6 @@ def _can_be_written(query: str, doc: str) -> bool:
         return False
 
 
-def scale_warning(highest: int | None) -> str:
-    """A warning if the results were judged on another scale; else empty."""
-    if highest in (None, HIGHEST_GRADE):
-        return ""
-    return (
-        f"the judgements of the results go up to {highest}, those of this page from {LOWEST_GRADE} to {HIGHEST_GRADE};"
-        " a grade may not mean the same in both, so do not merge the two files unchanged"
-    )
+def scale_of(results: ExperimentResult) -> tuple[int, ...]:
+    """The grades that people give to documents of these results."""
+    return offered_scale(results.qrels, results.name)

@@ -7,7 +7,7 @@ import json
 import os
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
@@ -57,7 +57,7 @@ class LogFormat(Generic[R]):
     """A kind of log: its name and version, the dataclass of its records, what one is called, and whose records it has.
 
     `option` is the command-line option that chooses the file, `example` a name for it. `older` are the versions that can be
-    continued too.
+    continued too. `read_file` reads the records of a file that people may edit: what it has then replaces the log.
     """
 
     name: str
@@ -68,6 +68,7 @@ class LogFormat(Generic[R]):
     option: str
     example: str
     older: tuple[int, ...] = ()
+    read_file: Callable[[bytes, str], Iterable[R]] | None = None
 
     @property
     def new_file_fix(self) -> str:
@@ -77,6 +78,8 @@ class LogFormat(Generic[R]):
     @property
     def restart_fix(self) -> str:
         """What to do about a file that cannot be continued."""
+        if self.read_file is not None:
+            return "restart `rankproof serve`, which reads the file again"
         return f"restart with another file: {self.option} FILE"
 
     def header_line(self, fingerprint: str, draw: LabelDraw | None) -> bytes:
@@ -95,7 +98,7 @@ class LogFormat(Generic[R]):
         if not os.path.isdir(os.path.dirname(real)):
             what = f"{for_message(path)} is in a folder that does not exist"
             raise UsageError(what, fix="create the folder, or choose another file")
-        if os.path.lexists(real) and not os.path.lexists(log_path(real)):
+        if os.path.lexists(real) and not os.path.lexists(log_path(real)) and self.read_file is None:
             what = f"{for_message(path)} exists without a {self.record} log and is not changed"
             raise UsageError(what, fix=self.new_file_fix)
         return real
@@ -404,11 +407,21 @@ class LoggedFile(Generic[R]):
         if (written is None and fingerprint is None) or (written == wanted and fingerprint is not None):
             return fingerprint, history
         if written is not None and (fingerprint is None or written not in self._earlier_contents()):
+            if self._format.read_file is not None:
+                return self._taken_over(list(self._format.read_file(written, self.path)))
             raise UsageError(
                 f"{for_message(self.path)} does not match its log {for_message(self._log.path)}", fix=self._format.new_file_fix
             )
         write_blocks(self.path, [wanted])
         return fingerprint, history
+
+    def _taken_over(self, records: Sequence[R]) -> tuple[str | None, History[R]]:
+        """A new log of the records in a file that people edited; after a crash in between, the file is read again."""
+        history = self._format.history(records, self.path)
+        self._log.truncate(0)
+        self._log.append(self._format.header_line("", None) + b"".join(record.line() for record in records))
+        write_blocks(self.path, history.written())
+        return "", history
 
     def _earlier_contents(self) -> list[bytes]:
         """The file before the last record, as left by a kill between the two writes."""

@@ -15,12 +15,14 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_results, join_i
 from rankproof._report.changes_page import render_changes
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
+from rankproof._report.live_page import render_live_report
 from rankproof._report.page import build_sections, render_report
 from rankproof._report.sections import OPEN_SECTIONS
 from rankproof._report.sections.decision import comparison_decision, comparison_pairs, comparison_warnings
 from rankproof._report.sections.systems import comparison_systems
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.label_tasks import continued_draw
+from rankproof._results.live_results import is_live_folder, load_live_results
 from rankproof._server.agreement_page import MERGE_RULE, AgreementPage, open_disagreements
 from rankproof._server.api import Api
 from rankproof._server.features import ID_PATTERN, Feature, Route, StaticModules, View
@@ -59,6 +61,21 @@ class JudgingViews:
         """Whether people can judge."""
         return self._page is not None
 
+    @property
+    def judging_page(self) -> JudgingPage | None:
+        """The people and their log, None if judging is off."""
+        return self._page
+
+    @property
+    def texts(self) -> DocumentTexts:
+        """The texts of documents."""
+        return self._texts
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the grades are of questions that are drawn at random: no other grade may come between them."""
+        return self._options.questions is not None
+
     def judging(self, entry: LibraryEntry, *, chosen: str | None) -> PageResponse:
         """The judging page, or the choice of a person before it."""
         if self._page is None:
@@ -67,17 +84,20 @@ class JudgingViews:
         assessor = self._page.assessor(chosen)
         if assessor is None:
             return self._page.choice(entry.id, results.name, chosen)
-        return self._page.page(entry.id, results.name, self._queue(entry), assessor)
+        self._page.check(results)
+        return self._page.page(entry.id, results.name, self.queue_of(entry, assessor), assessor)
 
     def judge(self, entry: LibraryEntry, body: dict[str, Any], *, chosen: str | None) -> PageResponse:
         """Saves a grade."""
         page = self._required()
-        return page.judge(self._queue(entry), body, page.required(chosen))
+        assessor = page.required(chosen)
+        return page.judge(self.queue_of(entry, assessor), body, assessor)
 
     def undo(self, entry: LibraryEntry, body: dict[str, Any], *, chosen: str | None) -> PageResponse:
         """Takes a grade back."""
         page = self._required()
-        return page.undo(self._queue(entry), body, page.required(chosen))
+        assessor = page.required(chosen)
+        return page.undo(self.queue_of(entry, assessor), body, assessor)
 
     def choice(self, entry: LibraryEntry, *, chosen: str | None) -> PageResponse:
         """The choice of a person."""
@@ -132,6 +152,11 @@ class JudgingViews:
         if self._page is None:
             raise HttpError(404, "judging is off")
         return self._page
+
+    def queue_of(self, entry: LibraryEntry, assessor: str) -> JudgingQueue:
+        """The queue of a person."""
+        people = () if self._page is None else self._page.assessors
+        return self._queue(entry).share_of(assessor, people, self._options.overlap)
 
     def _queue(self, entry: LibraryEntry) -> JudgingQueue:
         return self._queues.get_or_create((entry.id, results_stamp(entry)), lambda: self._make_queue(entry))
@@ -275,7 +300,7 @@ class Router:
             labels=labels,
             judge=self._judging.is_on,
             nuggets=None if self._nuggets_page is None else self._nuggets_page.counts(),
-            actions={home.row.id: self._actions(home.row.id) for home in homes},
+            actions={home.row.id: [] if home.summary.is_live else self._actions(home.row.id) for home in homes},
         )
 
     def _actions(self, id: str) -> list[tuple[str, str]]:
@@ -287,6 +312,8 @@ class Router:
         return PageResponse(200, HTML, body, policy=_REPORT_POLICY)
 
     def _render_report(self, entry: LibraryEntry) -> bytes:
+        if is_live_folder(entry.path):
+            return render_live_report(load_live_results(entry.path), [("/", "All results")]).encode(errors="backslashreplace")
         links = [("/", "All results"), (f"/r/{entry.id}/compare", "Compare")]
         if self._judging.is_on:
             links.append((f"/r/{entry.id}/judge", "Judge"))

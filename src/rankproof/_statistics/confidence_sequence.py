@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from rankproof._data.arrays import FloatArray
+from rankproof._statistics.distributions import normal_below
 from rankproof._statistics.options import USUAL_USERS
 
 ALPHA = 0.05
@@ -45,17 +43,6 @@ def interval_width(users: float, expected: int = USUAL_USERS, alpha: float = ALP
     return math.sqrt(2 * (seen + 1) / seen * math.log(math.sqrt(seen + 1) / alpha))
 
 
-def ratio_estimate(sums: FloatArray, sizes: FloatArray) -> RatioEstimate:
-    """The ratio of the sums over users, with the standard error of the delta method.
-
-    `sums` and `sizes` hold one number per user: the sum of a metric, and the number of sessions.
-    """
-    total = float(sizes.sum())
-    value = float(sums.sum()) / total
-    residuals = sums - value * sizes
-    return RatioEstimate(value, math.sqrt(float(residuals @ residuals)) / total, len(sums), total)
-
-
 def sequence_interval(
     value: float, error: float, users: float, *, expected: int = USUAL_USERS, alpha: float = ALPHA
 ) -> SequenceInterval:
@@ -64,14 +51,29 @@ def sequence_interval(
     return SequenceInterval(value - width * error, value + width * error, width)
 
 
-def growth_needed(value: float, error: float, users: float, *, expected: int = USUAL_USERS, alpha: float = ALPHA) -> float | None:
-    """How many times as much traffic would exclude 0 if the estimate stays as it is; None above 10 million users."""
+def growth_needed(
+    value: float,
+    error: float,
+    users: int,
+    *,
+    margin: float = 0.0,
+    chance: float | None = None,
+    expected: int = USUAL_USERS,
+    alpha: float = ALPHA,
+) -> float | None:
+    """How many times as much traffic decides: the interval then excludes 0, or lies within the margin.
+
+    Without `chance` the estimate stays as it is; with it, decisions come with such a chance, as the true value is not known. None
+    above 10 million users.
+    """
 
     def decides(times: float) -> bool:
-        return interval_width(users * times, expected, alpha) * error / math.sqrt(times) < abs(value)
+        if chance is not None:
+            return decision_chance(value, error, users, times, margin=margin, expected=expected, alpha=alpha) >= chance
+        return interval_width(users * times, expected, alpha) * error / math.sqrt(times) < max(abs(value), margin - abs(value))
 
     low, high = 1.0, max(_MOST / users, 1.0)
-    if not value or not decides(high):
+    if not error or not decides(high):
         return None
     if decides(low):
         return low
@@ -79,6 +81,32 @@ def growth_needed(value: float, error: float, users: float, *, expected: int = U
         middle = math.sqrt(low * high)
         low, high = (low, middle) if decides(middle) else (middle, high)
     return high
+
+
+def decision_chance(
+    value: float,
+    error: float,
+    users: int,
+    times: float,
+    *,
+    margin: float = 0.0,
+    expected: int = USUAL_USERS,
+    alpha: float = ALPHA,
+) -> float:
+    """The chance that a look at `times` as much traffic decides, if the true value is as likely as the data of today say.
+
+    The estimate then has the mean `value` and the variance error² (1 - 1 / times): its old part is known.
+    """
+    half = interval_width(users * times, expected, alpha) * error / math.sqrt(times)
+    spread = error * math.sqrt(max(1.0 - 1.0 / times, 0.0))
+    if spread == 0:
+        return float(abs(value) > half or abs(value) + half < margin)
+    inside = margin - half
+    if inside >= half:
+        return 1.0
+    outside = normal_below((value - half) / spread) + normal_below((-value - half) / spread)
+    within = normal_below((inside - value) / spread) - normal_below((-inside - value) / spread) if inside > 0 else 0.0
+    return outside + within
 
 
 def share_evidence(counts: Sequence[int], shares: Sequence[float], concentration: float = _SRM_CONCENTRATION) -> float:
@@ -92,8 +120,3 @@ def share_evidence(counts: Sequence[int], shares: Sequence[float], concentration
         prior = concentration * share
         logarithm += math.lgamma(prior + count) - math.lgamma(prior) - count * math.log(share)
     return math.exp(min(logarithm, 700.0))
-
-
-def sums_by_user(users: np.ndarray[tuple[int], np.dtype[np.int64]], values: FloatArray, count: int) -> FloatArray:
-    """The sum of the values of each user."""
-    return np.bincount(users, weights=values, minlength=count).astype(np.float64, copy=False)

@@ -11,6 +11,7 @@ from rankproof._registry import Option
 Correction = Literal["holm", "bonferroni", "bh", "none"]
 IntervalMethod = Literal["t", "bca", "percentile"]
 Looks = Literal["one", "many"]
+Estimator = Literal["ips", "snips", "clipped", "dr"]
 
 CORRECTION_NAMES: dict[Correction, str] = {
     "holm": "Holm",

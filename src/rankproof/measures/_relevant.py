@@ -61,7 +61,7 @@ class RelevantFound(NamedTuple):
 
 def sum_by_query(query_index: IntArray, terms: FloatArray, queries: int) -> FloatArray:
     """Each query's sum of its terms, added in their order."""
-    return np.bincount(query_index, terms, queries).astype(np.float64, copy=False)
+    return np.asarray(np.bincount(query_index, terms, queries), np.float64)
 
 
 @cached_on

@@ -7,14 +7,16 @@ change is the mean over the systems of the expected absolute change of their ris
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Literal
 
 import numpy as np
 
 from rankproof._align.hits import Hits
-from rankproof._analysis.audit.rearranged import Rearrangement, judged_query_hits, rearranged_values
+from rankproof._analysis.audit.rearranged import Rearrangement, judged_query_hits, rearranged_values, values_with_document
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, is_judged, top_grade
 from rankproof._analysis.compare.decision_data import system_costs
 from rankproof._analysis.compare.joined_values import common_values
@@ -80,43 +82,39 @@ def unjudged_pairs(unjudged_docs: UnjudgedDocuments, measure: Measure) -> Unjudg
         )
     ]
     grades, systems = grades_for(unjudged_docs, measure), unjudged_docs.inputs.systems
-    ranks = {system: _ranks(unjudged_docs.lists[system], pairs) for system in systems}
-    changes = [[_changes(unjudged_docs, measure, system, pairs, ranks[system], grade) for system in systems] for grade in grades]
-    return UnjudgedPairs(tuple(pairs), grades, np.array(changes).reshape(len(grades), len(systems), len(pairs)))
+    changes = np.array([_changes(unjudged_docs, measure, system, pairs, grades) for system in systems])
+    return UnjudgedPairs(tuple(pairs), grades, changes.reshape(len(systems), len(grades), len(pairs)).transpose(1, 0, 2))
 
 
-def _ranks(lists: Mapping[str, RankedList], pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """The rank of each pair that the system retrieved."""
-    wanted = frozenset(pairs)
-    return {
-        (query, doc): rank
-        for query in dict.fromkeys(query for query, _ in pairs)
-        for rank, doc in enumerate(lists.get(query, EMPTY_LIST).docs, start=1)
-        if (query, doc) in wanted
-    }
+def _ranks(lists: Mapping[str, RankedList], pairs: Iterable[tuple[str, str]]) -> list[int]:
+    """The rank of each pair, 0 where the system did not retrieve it; pairs of one query are faster side by side."""
+    ranks: list[int] = []
+    for query, same in groupby(pairs, key=itemgetter(0)):
+        docs = lists.get(query, EMPTY_LIST).docs
+        places = dict(zip(docs, range(1, len(docs) + 1), strict=True))
+        ranks += (places.get(doc, 0) for _, doc in same)
+    return ranks
 
 
 def _changes(
-    unjudged_docs: UnjudgedDocuments,
-    measure: Measure,
-    system: str,
-    pairs: list[tuple[str, str]],
-    ranks: Mapping[tuple[str, str], int],
-    grade: int,
+    unjudged_docs: UnjudgedDocuments, measure: Measure, system: str, pairs: Sequence[tuple[str, str]], grades: Sequence[int]
 ) -> FloatArray:
-    """The change of the system's mean by each pair; a query missing from the run stays 0."""
+    """The change of the system's mean by each grade of each pair; a query missing from the run stays 0."""
     hits = unjudged_docs.hits[system]
     index = {query: at for at, query in enumerate(hits.queries)}
-    at = np.array([index[query] for query, _ in pairs], dtype=np.int64)
+    queries = np.fromiter((index[query] for query, _ in pairs), np.int64, len(pairs))
+    ranks = np.array(_ranks(unjudged_docs.lists[system], pairs), dtype=np.int64)
     # A document changes the value by its rank alone: those of a query that the system did not retrieve change it alike.
-    places = [(index[pair[0]], ranks.get(pair)) for pair in pairs]
-    rows = {place: row for row, place in enumerate(dict.fromkeys(places))}
-    graded = [hits_with_grades(hits, query, [(rank, grade)]) for query, rank in rows]
-    values = rearranged_values(measure, hits, graded)[[rows[place] for place in places]]
-    changed: FloatArray = values - measure.values(hits)[at]
+    width = int(ranks.max(initial=0)) + 1
+    places, rows = np.unique(queries * width + ranks, return_inverse=True)
+    before = measure.values(hits)[queries]
     weights = unjudged_docs.inputs.result.weights
     by_query = np.array([1.0 if weights is None else weights.get(query, 0.0) for query in hits.queries])
-    return np.asarray(changed * by_query[at] / (by_query[unjudged_docs.in_summary(system)].sum() or 1.0))
+    share = by_query[queries] / (by_query[unjudged_docs.in_summary(system)].sum() or 1.0)
+    if not len(pairs):
+        return np.zeros((len(grades), 0))
+    after = (values_with_document(measure, hits, places // width, places % width, grade)[rows] for grade in grades)
+    return np.array([(values - before) * share for values in after])
 
 
 def hits_with_grades(hits: Hits, query: int, documents: Sequence[tuple[int | None, int]]) -> Rearrangement:
@@ -261,9 +259,9 @@ def _lead_after(possible: _PossibleChanges, systems: tuple[int, int], grades: di
     for place in systems:
         system = unjudged_docs.inputs.systems[place]
         hits = unjudged_docs.hits[system]
-        ranks = _ranks(unjudged_docs.lists[system], grades)
+        ranks = dict(zip(grades, _ranks(unjudged_docs.lists[system], grades), strict=True))
         graded = [
-            hits_with_grades(hits, at, [(ranks.get((name, doc)), grade) for doc, grade in by_query.get(name, {}).items()])
+            hits_with_grades(hits, at, [(ranks[name, doc] or None, grade) for doc, grade in by_query.get(name, {}).items()])
             for at, name in enumerate(hits.queries)
         ]
         values = rearranged_values(measure, hits, graded)[unjudged_docs.in_summary(system)]

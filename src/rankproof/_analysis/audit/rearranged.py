@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries, Ties
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._align.hits import AlignmentCounts, Hits, Ties
+from rankproof._data.arrays import FloatArray, IntArray, list_numbers, list_places, repeat_each
 from rankproof.measures._base import Measure
 
 
@@ -27,6 +27,34 @@ def rearranged_values(measure: Measure, hits: Hits, rearrangements: Sequence[Rea
     return measure.values(_rearranged_hits(hits, rearrangements)) if rearrangements else np.zeros(0)
 
 
+def values_with_document(measure: Measure, hits: Hits, queries: IntArray, ranks: IntArray, grade: int) -> FloatArray:
+    """The value of each of these queries if one more document had this grade, at this rank, or at 0 if it was not retrieved."""
+    own, owners = _slices(hits.offsets, queries)
+    counted = hits.grades[own] >= 0
+    own, owners, retrieved = own[counted], owners[counted], np.flatnonzero(ranks > 0)
+    judged, _ = _slices(hits.judged.offsets, queries)
+    lengths = np.diff(hits.judged.offsets)[queries]
+    # The grades of a query are sorted, so the new one has its place after those that are at least as high.
+    places = np.cumsum(lengths) - lengths + hits.judged.count(hits.judged.grades >= grade)[queries]
+    return measure.values(
+        _hits_of(
+            hits,
+            queries,
+            np.concatenate((owners, retrieved)),
+            np.concatenate((hits.ranks[own], ranks[retrieved])),
+            np.concatenate((hits.grades[own], np.full(len(retrieved), grade))),
+            np.insert(hits.judged.grades[judged], places, grade),
+            lengths + 1,
+        )
+    )
+
+
+def _slices(offsets: IntArray, queries: IntArray) -> tuple[IntArray, IntArray]:
+    """The indexes of the items of these queries, one query after the other, and the place of each one's query."""
+    lengths = offsets[queries + 1] - offsets[queries]
+    return repeat_each(offsets[queries], lengths) + list_places(lengths), list_numbers(lengths)
+
+
 def query_hits(hits: Hits, query: int) -> tuple[IntArray, IntArray]:
     """The ranks and grades of one query's hits."""
     mine = slice(int(hits.offsets[query]), int(hits.offsets[query + 1]))
@@ -41,16 +69,44 @@ def judged_query_hits(hits: Hits, query: int) -> tuple[IntArray, IntArray]:
 
 def _rearranged_hits(hits: Hits, rearrangements: Sequence[Rearrangement]) -> Hits:
     queries = np.array([rearrangement.query for rearrangement in rearrangements])
-    lengths = np.array([len(rearrangement.ranks) for rearrangement in rearrangements])
-    owners = np.repeat(np.arange(len(rearrangements)), lengths)
-    ranks = np.concatenate([rearrangement.ranks for rearrangement in rearrangements])
-    grades = np.concatenate([rearrangement.grades for rearrangement in rearrangements])
+    judged, judges = _slices(hits.judged.offsets, queries)
+    owners = np.concatenate((judges, list_numbers(np.array([len(rearrangement.more) for rearrangement in rearrangements]))))
+    judged_grades = np.concatenate((hits.judged.grades[judged], *(rearrangement.more for rearrangement in rearrangements)))
+    return _hits_of(
+        hits,
+        queries,
+        list_numbers(np.array([len(rearrangement.ranks) for rearrangement in rearrangements])),
+        np.concatenate([rearrangement.ranks for rearrangement in rearrangements]),
+        np.concatenate([rearrangement.grades for rearrangement in rearrangements]),
+        judged_grades[np.lexsort((-judged_grades, owners))],
+        np.bincount(owners, minlength=len(queries)),
+    )
+
+
+def _hits_of(
+    hits: Hits,
+    queries: IntArray,
+    owners: IntArray,
+    ranks: IntArray,
+    grades: IntArray,
+    judged_grades: IntArray,
+    judged_lengths: IntArray,
+) -> Hits:
+    """Hits of these queries: rank and grade of each retrieved document with its query's place; judged grades by query, sorted."""
     order = np.lexsort((ranks, owners))
+    judged = replace(
+        hits.judged,
+        queries=tuple(hits.judged.queries[query] for query in queries.tolist()),
+        offsets=_offsets(judged_lengths),
+        grades=judged_grades,
+        handle=None,
+        documents=None,
+    )
     return Hits(
-        judged=_rearranged_judgements(hits.judged, rearrangements),
+        judged=judged,
         present=hits.present[queries],
         retrieved=hits.retrieved[queries],
-        offsets=np.concatenate(([0], np.cumsum(lengths))),
+        offsets=_offsets(np.bincount(owners, minlength=len(queries))),
         ranks=ranks[order],
         grades=grades[order],
         ties=Ties.none(ranks[order]),
@@ -58,20 +114,5 @@ def _rearranged_hits(hits: Hits, rearrangements: Sequence[Rearrangement]) -> Hit
     )
 
 
-def _rearranged_judgements(judged: JudgedQueries, rearrangements: Sequence[Rearrangement]) -> JudgedQueries:
-    own = [
-        judged.grades[judged.offsets[rearrangement.query] : judged.offsets[rearrangement.query + 1]]
-        for rearrangement in rearrangements
-    ]
-    combined = [np.concatenate((grades, rearrangement.more)) for grades, rearrangement in zip(own, rearrangements, strict=True)]
-    lengths = np.array([len(grades) for grades in combined])
-    owners = np.repeat(np.arange(len(combined)), lengths)
-    grades = np.concatenate(combined)
-    return replace(
-        judged,
-        queries=tuple(judged.queries[rearrangement.query] for rearrangement in rearrangements),
-        offsets=np.concatenate(([0], np.cumsum(lengths))),
-        grades=grades[np.lexsort((-grades, owners))],
-        handle=None,
-        documents=None,
-    )
+def _offsets(lengths: IntArray) -> IntArray:
+    return np.concatenate(([0], np.cumsum(lengths)))

@@ -246,8 +246,8 @@ def _known_costs(inputs: AnalysisInput) -> dict[str, float]:
 def _tested(
     joined: JoinedValues, baseline: str | None, pairs: Sequence[tuple[str, str]] | None, options: CompareOptions
 ) -> list[PairComparison]:
-    """The tested pairs; none with fewer than two systems or two queries."""
-    if len(joined.systems) < 2 or len(joined.queries) < 2:
+    """The tested pairs; none with fewer than two systems or two queries, or if no pair is named."""
+    if len(joined.systems) < 2 or len(joined.queries) < 2 or (pairs is not None and not pairs):
         return []
     return compare_pairs(joined, baseline, options) if pairs is None else compare_named_pairs(joined, pairs, options)
 

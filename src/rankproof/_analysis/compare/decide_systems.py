@@ -88,7 +88,7 @@ def decide_systems(systems: ComparedSystems, rule: DecisionRule, *, named: str |
     data = _decision_data(distinct, is_complete=rule.judgements is not None)
     decision = _decision(distinct, data, rule, margin=margin, named=named)
     if rule.judgements is None:
-        decision = with_unjudged_documents(distinct.inputs, distinct.joined, data, decision)
+        decision = with_unjudged_documents(distinct.inputs, distinct.whole, data, decision)
     decision = replace(decision, judgements=rule.judgements)
     if decision.unjudged_rival is not None or decision.judge_next:
         decision = replace(decision, audit_command=audit_command(inputs, joined.measures[0]))

@@ -19,6 +19,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.ordering import have_same_rankings
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
+from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.result import Result, repeated_system, runs_of_systems
 from rankproof._evaluation.sources import RunSources
@@ -166,9 +167,14 @@ def with_relevant_documents(inputs: AnalysisInput, measure: Measure, queries: Se
     """Which queries have a relevant document; all count where the measure needs none, or where no query has one."""
     if measure.kind not in ("binary", "graded"):
         return [True] * len(queries)
-    least = 1 if measure.kind == "graded" else int(measure.parameters().get("rel") or inputs.rel)
+    least = 1 if measure.kind == "graded" else least_relevant(inputs, measure)
     are_relevant = [any(grade >= least for grade in inputs.qrels.get(query, {}).values()) for query in queries]
     return are_relevant if any(are_relevant) else [True] * len(queries)
+
+
+def least_relevant(inputs: AnalysisInput, measure: Measure) -> int:
+    """The least grade of a document that is relevant for the measure."""
+    return int(measure.parameters().get("rel") or inputs.rel)
 
 
 def left_out_queries_note(joined: JoinedValues, counted: Sequence[bool]) -> Iterator[str]:
@@ -236,8 +242,27 @@ def with_pairs_to_judge(inputs: AnalysisInput, decision: Decision) -> Decision:
 
 def _cut_for(inputs: AnalysisInput, measure: Measure) -> AnalysisInput:
     """The input with rankings cut at the cutoff of the measure, below which no document changes its value."""
-    depths = [depth for depth in (inputs.read_options.depth, getattr(measure, "cutoff", None)) if depth is not None]
-    return replace(inputs, read_options=replace(inputs.read_options, depth=min(depths, default=None)))
+    options = inputs.read_options
+    depths = [depth for depth in (options.depth, getattr(measure, "cutoff", None)) if depth is not None]
+    depth, queries = min(depths, default=None), frozenset(inputs.result.queries)
+    runs = {name: top_rows(inputs.runs[name], options, queries, depth) for name in inputs.systems}
+    return replace(inputs, runs=runs, read_options=replace(options, depth=depth))
+
+
+def top_rows(run: Run, options: ReadOptions, queries: frozenset[str], depth: int | None) -> Run:
+    """The run on these queries, cut at the depth where its rows are in the order of their scores and no tie is cut."""
+    run = run.restricted_to(queries)
+    is_plain = options.order == "score" and options.on_duplicate == "error" and not options.lower_is_better
+    if depth is None or not is_plain or options.judged_only:
+        return run
+    starts, ends, scores = run.offsets[:-1], run.offsets[1:], run.scores
+    falls = np.diff(scores) <= 0
+    falls[starts[(starts > 0) & (starts < len(scores))] - 1] = True
+    if not falls.all():
+        return run
+    # A tie at the cut could leave out the document that counts, so such a run stays whole.
+    longer = starts[ends - starts > depth]
+    return run if (scores[longer + depth - 1] == scores[longer + depth]).any() else run.first_rows(depth)
 
 
 def only_systems(inputs: AnalysisInput, names: Sequence[str]) -> AnalysisInput:

@@ -39,7 +39,8 @@ class Overview:
     `decision` says which system to ship in a sentence, empty if no measure can decide. `measure` is the one that decides, empty
     if there is none, and `chosen` the systems to ship or keep; `leader` has the highest mean, and `risk` is its own or that of
     the first chosen system. `highest` is the highest grade, None without judgements. `fingerprint` identifies the dataset,
-    `judged` the judgements and `asked` the queries of the means; `notes` say how far the values can be trusted.
+    `judged` the judgements and `asked` the queries of the means; `notes` say how far the values can be trusted. `is_live` is for
+    live traffic: `queries` then counts sessions, and no other result is on the same data.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Overview:
     judged: str
     asked: str
     notes: tuple[str, ...]
+    is_live: bool = False
 
     @property
     def systems(self) -> tuple[str, ...]:

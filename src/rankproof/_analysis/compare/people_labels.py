@@ -97,25 +97,25 @@ def _is_of_claims(file: str, draw: LabelDraw | None) -> bool:
     return file.endswith(".jsonl") if draw is None else draw.kind == "claims"
 
 
-def _misfit(joined: JoinedValues, draw: LabelDraw | None) -> str:
-    """Why labels cannot correct the judge of these values; empty if they can."""
+def _misfits(joined: JoinedValues, draw: LabelDraw | None) -> Iterator[str]:
+    """Why labels cannot correct the judge of these values."""
     if draw is None or not draw.is_in_order:
-        return "are not a random draw of questions"
+        yield "are not a random draw of questions"
+        return
     if missing := [name for name in joined.systems if name not in draw.systems]:
-        return f"are of other systems: {for_message(missing[0])} is not among them"
+        yield f"are of other systems: {for_message(missing[0])} is not among them"
     if not set(joined.queries) <= set(draw.questions):
-        return "are of other questions"
+        yield "are of other questions"
     cutoff = getattr(joined.measures[0], "cutoff", None)
     if draw.depth is not None and cutoff is not None and cutoff > draw.depth:
-        return f"are of the top {draw.depth} documents, and {joined.measures[0]} needs {cutoff}"
-    return ""
+        yield f"are of the top {draw.depth} documents, and {joined.measures[0]} needs {cutoff}"
 
 
 def _of_documents(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: LabelDraw | None) -> PeopleValues:
     """Values by the grades of people, over the documents that were shown to them."""
     people = Qrels((row for row in read_qrels(file).rows() if not row.judge_label), source=file)
     agreement = _agreement(inputs, people)
-    unusable = _misfit(joined, draw)
+    unusable = next(_misfits(joined, draw), "")
     if draw is None or unusable:
         return PeopleValues(file, unusable=unusable, agreement=agreement)
     depth = draw.depth or USUAL_DEPTH
@@ -191,7 +191,7 @@ def _of_claims(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: Lab
     labels = read_labels(open_source(file))
     if draw is None and labels.is_claim_sample:
         return _of_claim_sample(inputs, joined, file, labels)
-    unusable = _misfit(joined, draw)
+    unusable = next(_misfits(joined, draw), "")
     answers = {run.name: run.answers for run in inputs.system_runs if run.name in joined.systems and run.answers is not None}
     if draw is None or unusable or len(answers) < len(joined.systems) or inputs.texts is None:
         return PeopleValues(file, unusable=unusable or "need the answers: pass the results folder")
@@ -256,7 +256,7 @@ def _labels_of_present_texts(
 def _of_claim_sample(inputs: AnalysisInput, joined: JoinedValues, file: str, labels: ClaimLabels) -> PeopleValues:
     """Values by the labels of single claims that were drawn at random."""
     sample = _claim_sample(inputs.result, joined, labels)
-    unusable = _claim_sample_misfit(joined, sample)
+    unusable = next(_claim_sample_misfits(joined, sample), "")
     if sample is None or unusable:
         return PeopleValues(file, unusable=unusable)
     values, means = claim_sample_means(sample)
@@ -265,15 +265,14 @@ def _of_claim_sample(inputs: AnalysisInput, joined: JoinedValues, file: str, lab
     return PeopleValues(file, questions, values, joined.missing, means=means, claims=int((~np.isnan(sample.human)).sum()))
 
 
-def _claim_sample_misfit(joined: JoinedValues, sample: ClaimSample | None) -> str:
-    """Why a random draw of claims cannot correct the judge of these values; empty if it can."""
+def _claim_sample_misfits(joined: JoinedValues, sample: ClaimSample | None) -> Iterator[str]:
+    """Why a random draw of claims cannot correct the judge of these values."""
     if sample is None:
-        return f"are of single claims, which do not give {joined.measures[0]}"
+        yield f"are of single claims, which do not give {joined.measures[0]}"
+    elif not sample.is_every_system_labelled:
+        yield "are of other systems: one of those compared has no labelled claim"
     if joined.weights is not None:
-        return "are of single claims, which do not give means of weighted questions"
-    if not sample.is_every_system_labelled:
-        return "are of other systems: one of those compared has no labelled claim"
-    return ""
+        yield "are of single claims, which do not give means of weighted questions"
 
 
 def _claim_sample(result: Result, joined: JoinedValues, labels: ClaimLabels) -> ClaimSample | None:

@@ -7,12 +7,14 @@ import shlex
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from rankproof._analysis.compare.decision_data import least_relevant, top_rows
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
 from rankproof._analysis.decision.decide import DecisionData
-from rankproof._analysis.decision.record import Decision, OwnDocuments, UnjudgedRival
+from rankproof._analysis.decision.record import Decision, OwnDocuments, PairDifference, UnjudgedClaim, UnjudgedRival
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray, read_only
 from rankproof._data.ordering import ranked_documents
@@ -25,7 +27,7 @@ from rankproof._evaluation.sources import RunSources
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._results.decision_settings import Completeness
 from rankproof._results.label_tasks import labelled_folder
-from rankproof._statistics.decision_rule import pair_estimates, risks
+from rankproof._statistics.decision_rule import SIGNIFICANT, pair_estimates, risks
 from rankproof._statistics.options import Looks
 from rankproof.errors import UsageError, escape_invisible, for_message
 from rankproof.measures._base import Measure
@@ -47,6 +49,10 @@ Simulated with `python -m benchmarks.unjudged_rule`: 1/3 without zeros leaves to
 """
 _STEPS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 """Shares of the rival's unjudged documents that may be relevant."""
+_FURTHER_STEPS = (0.7, 1.0)
+"""Larger shares of documents about which nothing is known: hardly one was judged, or none is known to be relevant."""
+_HARDLY_JUDGED = 1 / 10
+"""Of hardly judged documents, less than this share has a judgement although the collection has judged zeros."""
 
 
 def checked_judgements(judgements: object) -> Completeness | None:
@@ -82,7 +88,7 @@ def audit_command(inputs: AnalysisInput, measure: Measure) -> str:
     return f"rankproof audit {shown} --judge-next {_JUDGE_NEXT}"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class TopDocuments:
     """The documents in the top of any system or with a judgement, query by query; `tops` says which system shows which.
 
@@ -96,8 +102,17 @@ class TopDocuments:
     relevant: BoolArray
     runs: Mapping[str, Run]
     has_zeros: bool
-    queries: int
     depth: int
+
+    @cached_property
+    def queries_of_relevant(self) -> IntArray:
+        """The query of each known relevant document, by its index in the table."""
+        return np.asarray(self.table.query_index[self.relevant])
+
+    @property
+    def few_are_known(self) -> bool:
+        """Whether queries have on average fewer than two known relevant documents, so that a poor rival looks unjudged."""
+        return len(self.queries_of_relevant) < _MIN_RELEVANT * len(np.unique(self.queries_of_relevant))
 
     def own(self, system: int, rival: int) -> BoolArray:
         """The documents that the system shows and the rival does not."""
@@ -119,23 +134,21 @@ def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: boo
         return None
     depth = min(int(getattr(joined.measures[0], "cutoff", None) or USUAL_DEPTH), options.depth or USUAL_DEPTH * 1000)
     counted = frozenset(joined.queries)
-    is_plain = options.order == "score" and not options.lower_is_better and not options.judged_only
-    runs = {name: _top_of(inputs.runs[name], counted, depth if is_plain else None) for name in joined.systems}
-    ordered = [run if is_plain else _by_score(run, options) for run in runs.values()]
+    runs = {name: top_rows(inputs.runs[name], options, counted, depth) for name in joined.systems}
+    ordered = [_by_score(run, options) for run in runs.values()]
     by_score = replace(options, depth=None, order="score", lower_is_better=False, judged_only=False)
     grades = {query: {doc: grade for doc, grade in inputs.qrels[query].items() if grade >= 0} for query in joined.queries}
     table = CandidateTable.of([*ordered, _as_run(grades)], by_score, queries=joined.queries)
     ranks, judged = table.ranks, table.present[-1]
-    relevant = judged & (table.scores[-1] >= inputs.rel)
+    relevant = judged & (table.scores[-1] >= least_relevant(inputs, joined.measures[0]))
     shown = (ranks[:-1] > 0) & (ranks[:-1] <= depth)
     whole = runs if getattr(joined.measures[0], "cutoff", None) else inputs.runs
-    return TopDocuments(joined.systems, table, shown, judged, relevant, whole, has_zeros, len(joined.queries), depth)
+    return TopDocuments(joined.systems, table, shown, judged, relevant, whole, has_zeros, depth)
 
 
 def top_lists(run: Run, options: ReadOptions, queries: Collection[str], depth: int) -> dict[str, list[str]]:
     """The first documents of each of these queries."""
-    is_plain = options.order == "score" and not options.lower_is_better
-    top = _top_of(run, frozenset(queries), depth if is_plain else None)
+    top = top_rows(run, replace(options, judged_only=False), frozenset(queries), depth)
     return {query: docs[:depth] for query, docs in ranked_documents(_by_score(top, options)).items()}
 
 
@@ -158,74 +171,100 @@ def _as_run(grades: dict[str, dict[str, int]]) -> Run:
     )
 
 
-def _top_of(run: Run, queries: frozenset[str], depth: int | None) -> Run:
-    """The run on these queries, cut at the depth where its rows are in order and no tie is cut."""
-    run = run.restricted_to(queries)
-    starts, ends, scores = run.offsets[:-1], run.offsets[1:], run.scores
-    falls = np.diff(scores) <= 0
-    falls[starts[(starts > 0) & (starts < len(scores))] - 1] = True
-    if depth is None or not falls.all():
-        return run
-    # A tie at the cut could leave out the document that counts, so such a run stays whole.
-    longer = starts[ends - starts > depth]
-    return run if (scores[longer + depth - 1] == scores[longer + depth]).any() else run.first_rows(depth)
-
-
 @dataclass(frozen=True, slots=True)
 class ChosenSystems:
-    """The chosen systems, the other ones, and the margin and looks of the choice."""
+    """The chosen systems, the other ones, the margin and looks of the choice, and what is claimed of the chosen systems."""
 
     systems: tuple[str, ...]
     others: tuple[str, ...]
     margin: float
     looks: Looks = "one"
+    claim: UnjudgedClaim = "safe"
 
 
-def with_unjudged_documents(inputs: AnalysisInput, joined: JoinedValues, data: DecisionData, decision: Decision) -> Decision:
-    """The decision, open if a rival of a chosen system may not have been judged and could then be better."""
-    if not decision.decided or decision.labelled:
+def with_unjudged_documents(inputs: AnalysisInput, whole: JoinedValues, data: DecisionData, decision: Decision) -> Decision:
+    """The decision, without what it could not say if a rival of its systems was hardly judged and is better than it looks.
+
+    `whole` are the values of all queries: one without a relevant document may have one that only the rival shows.
+    """
+    if decision.labelled:
         return decision
+    findings = _PossibleFindings(inputs, whole, data, has_zeros=data.judged_only is not None)
+    if not decision.decided:
+        return replace(decision, better=tuple(pair for pair in decision.better if not findings.may_refute(decision, pair)))
     others = tuple(pair.other for pair in decision.against if pair.other not in decision.systems)
     choice = ChosenSystems(decision.systems, others, decision.margin, decision.looks)
-    finding, is_open = unjudged_rival(inputs, joined, data, choice, has_zeros=data.judged_only is not None)
-    decision = decision if finding is None else replace(decision, unjudged_rival=finding)
-    if not is_open:
-        return decision
-    return replace(decision, outcome="not_decided", kind=None, systems=(), reason="unjudged", other_margin=None)
+    finding, is_open = findings.finding(choice)
+    if is_open:
+        decision = replace(decision, outcome="not_decided", kind=None, systems=(), reason="unjudged", other_margin=None)
+    elif decision.kind == "better":
+        other, is_refuted = findings.finding(replace(choice, claim="better"))
+        finding, decision = (other, replace(decision, kind="safe")) if is_refuted else (finding, decision)
+    return decision if finding is None else replace(decision, unjudged_rival=finding)
 
 
 def unjudged_rival(
-    inputs: AnalysisInput, joined: JoinedValues, data: DecisionData, choice: ChosenSystems, *, has_zeros: bool
+    inputs: AnalysisInput, whole: JoinedValues, data: DecisionData, choice: ChosenSystems, *, has_zeros: bool
 ) -> tuple[UnjudgedRival | None, bool]:
-    """A rival that may not have been judged, if there is one, and whether nothing can be chosen because of it.
+    """A rival that may not have been judged, if there is one, and whether nothing can be chosen because of it."""
+    return _PossibleFindings(inputs, whole, data, has_zeros=has_zeros).finding(choice)
 
-    Where queries have few known relevant documents, a poor rival and an unjudged one look alike: nothing is chosen only if no
-    own document of the rival is known to be relevant, and twice as many of them as of the chosen system's would change the
-    choice; else it is said.
-    """
-    # A sample of many queries rules out most systems before all rankings are cut and joined.
-    many, finding = len(joined.queries) > _MANY_QUERIES, None
-    tops = top_documents(inputs, _every_nth(joined) if many else joined, has_zeros=has_zeros)
-    if tops is None or not any(_suspects(choice, tops)):
-        return None, False
-    tops = (top_documents(inputs, joined, has_zeros=has_zeros) or tops) if many else tops
-    few = tops.relevant.sum() < _MIN_RELEVANT * tops.queries
-    for chosen, other in _suspects(choice, tops):
-        case = _Suspicion(inputs, joined, data, choice, tops, chosen, other)
-        needed = case.needed_share()
-        if needed is None:
-            continue
-        is_unknown = not other.relevant and other.shown >= _MIN_OWN
-        is_near = not few or case.is_risky(2 * chosen.relevant / chosen.shown)
-        rival = UnjudgedRival(chosen, other, needed, has_zeros, tops.depth, is_near or is_unknown)
-        finding = rival if finding is None or rival.is_near else finding
-        if not few or (is_unknown and is_near):
-            return finding, True
-    return finding, False
+
+@dataclass(frozen=True, eq=False)
+class _PossibleFindings:
+    """Looks for other systems that may not have been judged, with the values of all queries."""
+
+    inputs: AnalysisInput
+    whole: JoinedValues
+    data: DecisionData
+    has_zeros: bool
+
+    @cached_property
+    def sampled(self) -> TopDocuments | None:
+        """The tops of some of the queries: a sample rules out most systems before all rankings are cut and joined."""
+        return top_documents(self.inputs, _every_nth(self.whole), has_zeros=self.has_zeros)
+
+    @cached_property
+    def tops(self) -> TopDocuments | None:
+        """The tops of all queries."""
+        if len(self.whole.queries) <= _MANY_QUERIES:
+            return self.sampled
+        return top_documents(self.inputs, self.whole, has_zeros=self.has_zeros)
+
+    def finding(self, choice: ChosenSystems) -> tuple[UnjudgedRival | None, bool]:
+        """A rival that may not have been judged, and whether what is claimed of the chosen systems is open because of it.
+
+        Where queries have few known relevant documents, a poor rival and an unjudged one look alike, unless judged zeros show
+        that hardly a document of the rival was judged. So the claim is open only if no own document of the rival is known to be
+        relevant, and twice as many of them as of the chosen system's would refute it; else it is said.
+        """
+        if self.sampled is None or not any(_suspects(choice, self.sampled)) or (tops := self.tops) is None:
+            return None, False
+        finding = None
+        for chosen, other in _suspects(choice, tops):
+            case = _Suspicion(self.inputs, self.whole, self.data, choice, tops, chosen, other)
+            needed = case.needed_share()
+            if needed is None:
+                continue
+            is_clear = not tops.few_are_known or case.is_hardly_judged
+            is_near = is_clear or case.is_refuted(2 * chosen.relevant / chosen.shown)
+            shown = is_near or case.is_unknown
+            rival = UnjudgedRival(chosen, other, needed, tops.has_zeros, tops.depth, shown, choice.claim)
+            finding = rival if finding is None or rival.is_near else finding
+            if is_clear or (case.is_unknown and is_near):
+                return finding, True
+        return finding, False
+
+    def may_refute(self, decision: Decision, pair: PairDifference) -> bool:
+        """Whether the second system of a pair may be as good as the first, because it was hardly judged."""
+        choice = ChosenSystems((pair.system,), (pair.other,), decision.margin, decision.looks, "better")
+        return self.finding(choice)[1]
 
 
 def _every_nth(joined: JoinedValues) -> JoinedValues:
-    """About as many queries as are enough to see that a system was not judged."""
+    """About as many queries as are enough to see that a system was not judged; all queries unless there are many."""
+    if len(joined.queries) <= _MANY_QUERIES:
+        return joined
     step = len(joined.queries) // _MANY_QUERIES + 1
     return only_queries(joined, [not at % step for at in range(len(joined.queries))])
 
@@ -245,38 +284,63 @@ class _Suspicion:
     """A chosen system and a rival that may not have been judged."""
 
     inputs: AnalysisInput
-    joined: JoinedValues
+    whole: JoinedValues
     data: DecisionData
     choice: ChosenSystems
     tops: TopDocuments
     chosen: OwnDocuments
     other: OwnDocuments
 
-    def needed_share(self) -> float | None:
-        """The smallest share of the rival's unjudged own documents that, if relevant, lifts the risk above its limit."""
-        return _STEPS[bisect_left(_STEPS, True, key=self.is_risky)] if self.is_risky(_STEPS[-1]) else None
+    @property
+    def is_hardly_judged(self) -> bool:
+        """Whether hardly one of many own documents of the rival was judged, although zeros were."""
+        return self.tops.has_zeros and self.other.shown >= _MIN_OWN and self.other.share < _HARDLY_JUDGED
 
-    def is_risky(self, share: float) -> bool:
-        """Whether the risk of the chosen system is above its limit if so many unjudged documents of the rival are relevant."""
-        pair = [self.joined.systems.index(documents.system) for documents in (self.chosen, self.other)]
-        docs = np.flatnonzero(self.tops.own(pair[1], pair[0]) & ~self.tops.judged)
+    @property
+    def is_unknown(self) -> bool:
+        """Whether none of many own documents of the rival is known to be relevant."""
+        return not self.other.relevant and self.other.shown >= _MIN_OWN
+
+    def needed_share(self) -> float | None:
+        """The smallest share of the rival's unjudged own documents that, if relevant, refutes what is claimed."""
+        steps = _STEPS + _FURTHER_STEPS if self.is_hardly_judged or (self.is_unknown and not self.tops.has_zeros) else _STEPS
+        return steps[bisect_left(steps, True, key=self.is_refuted)] if self.is_refuted(steps[-1]) else None
+
+    def is_refuted(self, share: float) -> bool:
+        """Whether the claim on the chosen system fails if so many unjudged documents of the rival are relevant.
+
+        It is that its risk is within its limit, or that it is significantly better.
+        """
+        chosen, other = pair = [self.whole.systems.index(documents.system) for documents in (self.chosen, self.other)]
+        docs = np.flatnonzero(self.tops.own(other, chosen) & ~self.tops.judged)
         picked = docs[np.arange(len(docs)) * _GOLDEN % 1.0 < share]
-        values = self.data.oriented(self.data.values).copy()
-        values[:, pair] = self.data.oriented(_values_with(self.inputs, self.joined, self.tops, picked, pair))
-        pair_risks = risks(pair_estimates(values, self.data.weights), self.choice.margin, self.choice.looks)
-        return bool(pair_risks.risk[pair[0]] > pair_risks.limit[pair[0]])
+        values = self.data.oriented(self.whole.values[0]).copy()
+        values[:, pair] = self.data.oriented(_values_with(self.inputs, self.whole, self.tops, picked, pair))
+        rows = self._rows_that_count(picked)
+        weights = None if self.whole.weights is None else self.whole.weights[rows]
+        estimates = pair_estimates(values[rows], weights)
+        if self.choice.claim == "better":
+            return bool(estimates.scores()[chosen, other] < SIGNIFICANT)
+        pair_risks = risks(estimates, self.choice.margin, self.choice.looks)
+        return bool(pair_risks.risk[chosen] > pair_risks.limit[chosen])
+
+    def _rows_that_count(self, picked: IntArray) -> IntArray | slice:
+        """The queries with a relevant document if the picked ones are relevant."""
+        if self.whole.measures[0].kind not in ("binary", "graded"):
+            return slice(None)
+        return np.union1d(self.tops.queries_of_relevant, self.tops.table.query_index[picked])
 
 
 def _values_with(
-    inputs: AnalysisInput, joined: JoinedValues, tops: TopDocuments, picked: IntArray, systems: Sequence[int]
+    inputs: AnalysisInput, whole: JoinedValues, tops: TopDocuments, picked: IntArray, systems: Sequence[int]
 ) -> FloatArray:
     """The values of these systems if the picked documents were relevant."""
-    grades = {query: dict(inputs.qrels[query]) for query in joined.queries}
+    measure, grades = whole.measures[0], {query: dict(inputs.qrels[query]) for query in whole.queries}
     for at, query in zip(picked.tolist(), tops.table.query_index[picked].tolist(), strict=True):
-        grades[tops.table.queries[query]][tops.table.docs[at]] = max(inputs.rel, 1)
-    names = [joined.systems[at] for at in systems]
-    options = replace(inputs.options, queries=joined.queries, skip_missing=False)
+        grades[tops.table.queries[query]][tops.table.docs[at]] = max(least_relevant(inputs, measure), 1)
+    names = [whole.systems[at] for at in systems]
+    options = replace(inputs.options, queries=whole.queries, skip_missing=False)
     qrels = Qrels.of_checked(grades, source=inputs.qrels.source)
-    result = evaluate_runs(qrels, {name: tops.runs[name] for name in names}, [joined.measures[0]], options)
+    result = evaluate_runs(qrels, {name: tops.runs[name] for name in names}, [measure], options)
     per_query = [next(iter(system.measures.values())).per_query for system in result.systems]
-    return np.array([[values[query] for values in per_query] for query in joined.queries])
+    return np.array([[values[query] for values in per_query] for query in whole.queries])

@@ -57,7 +57,7 @@ def _reference_writers(inputs: AnalysisInput, queries: Sequence[str]) -> list[st
 def _judge_name(label: str) -> str:
     """The name of a language model, or the kind of another judge, from the label of its judgements."""
     kind, _, rest = label.partition(":")
-    return rest.rpartition(":")[0] or rest if kind == "llm" else kind
+    return rest.rpartition(":")[0] or rest or kind if kind == "llm" else kind
 
 
 def checked_labels_by(labels_by: object) -> LabelsBy | None:

@@ -136,7 +136,7 @@ def decide(
     reason, detail = blocked
     decision = _record(case, means, case.estimates.best, interval)
     if reason in ("risk", "few_queries") and data.labelled is None:
-        decision = replace(decision, needed=queries_needed(values, data.weights, amount, looks, seed=seed))
+        decision = replace(decision, needed=queries_needed(values, data.weights, amount, looks, MIN_QUERIES, seed=seed))
     if reason == "risk":
         decision = replace(decision, better=tuple(_pair(case, *pair, interval) for pair in _better(case, baseline)))
     return replace(decision, outcome="not_decided", reason=reason, detail=detail, baseline=baseline)

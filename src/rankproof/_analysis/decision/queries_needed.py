@@ -26,7 +26,7 @@ _EVEN, _LIKELY = 0.5, 0.8
 
 
 def queries_needed(
-    values: FloatArray, weights: FloatArray | None, margin: float, looks: Looks, least: int = 30, *, seed: int = 0
+    values: FloatArray, weights: FloatArray | None, margin: float, looks: Looks, least: int, *, seed: int = 0
 ) -> QueriesNeeded:
     """The fewest queries, in steps of 15% up to 20 times as many, at which a system is good enough in such a share of draws.
 

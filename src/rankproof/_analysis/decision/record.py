@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankproof._analysis.decision.repeats import RepeatedAnswers
 from rankproof._data.replies import ReusedReplies
@@ -17,6 +17,9 @@ from rankproof._statistics.intervals import Interval
 from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof._statistics.options import Looks
 from rankproof.measures._base import Measure
+
+if TYPE_CHECKING:
+    from rankproof._analysis.online.evidence import LiveEvidence
 
 SAME_COST_MS = 1.0
 
@@ -37,8 +40,14 @@ Reason = Literal[
     "unjudged",
     "few_labels",
     "judge_not_checked",
+    "few_users",
+    "interval",
+    "guardrail",
+    "log",
 ]
 """Why nothing is decided."""
+UnjudgedClaim = Literal["safe", "better"]
+"""What unjudged documents could refute: that the risk is within its limit, or that a system is better."""
 CostUnit = Literal["given", "money", "ms"]
 
 
@@ -184,8 +193,8 @@ class OwnDocuments:
 class UnjudgedRival:
     """A rival that may not have been judged: own documents of the chosen system and of the other one in their top `depth`.
 
-    If `needed` of the other system's unjudged own documents are relevant, the risk of the chosen one is above its limit.
-    `is_near` says whether that could well be; else it is a detail.
+    If `needed` of the other system's unjudged own documents are relevant, the `claim` on the chosen one fails: that its risk is
+    within its limit ("safe"), or that it is significantly better. `is_near` says whether that could well be; else it is a detail.
     """
 
     chosen: OwnDocuments
@@ -194,6 +203,7 @@ class UnjudgedRival:
     has_zeros: bool
     depth: int
     is_near: bool = True
+    claim: UnjudgedClaim = "safe"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +232,8 @@ class Decision(Viewed):
     is how much that difference changes when a judge of claims is asked again, as a standard deviation; None unless it is more
     than half of the difference. `reused_replies` are replies of search engines that an earlier run recorded: the engines may have
     changed. `repeats` are the repeated answers of the systems, None without any. `ci` is the 95% interval of the mean of the only
-    system; None with several.
+    system; None with several. `live` is what users did, if sessions of live traffic decide instead of queries: `n` then counts
+    sessions, and no system has a risk.
     """
 
     outcome: Outcome | None
@@ -266,6 +277,7 @@ class Decision(Viewed):
     reused_replies: tuple[ReusedReplies, ...] = ()
     repeats: RepeatedAnswers | None = None
     ci: Interval | None = None
+    live: LiveEvidence | None = None
 
     @property
     def decided(self) -> bool:
@@ -319,6 +331,10 @@ class Decision(Viewed):
     @property
     def sentences(self) -> tuple[str, ...]:
         """The decision in words, the answer first."""
+        if self.live is not None:
+            from rankproof._analysis.online.sentences import live_sentences
+
+            return live_sentences(self, self.live)
         from rankproof._analysis.decision.sentences import decision_sentences
 
         return decision_sentences(self)
@@ -337,11 +353,12 @@ class Decision(Viewed):
             (system.name, system.value, system.risk, system.limit, system.rival, system.cost, system.same_as)
             for system in self.by_system
         )
-        title = f"Decision by {self.measure}, {pluralise(self.n, 'query', 'queries')}"
+        counted = ("query", "queries") if self.live is None else ("session", "sessions")
+        title = f"Decision by {self.measure}, {pluralise(self.n, *counted)}"
         table = Table("risks", "", columns, rows)
         if len(self.distinct) == len(self.by_system):
             table = table.without("same as")
-        if self.is_judge_unchecked:
+        if self.is_judge_unchecked or self.live is not None:
             table = table.without("risk").without("limit").without("rival")
         return View(title, (table,) if rows else (), self.sentences)
 

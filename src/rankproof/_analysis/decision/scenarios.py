@@ -304,5 +304,6 @@ def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:
     name, rival = for_message(own.system), for_message(other.system)
     only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {state}"
     share = f"{100 * finding.needed:.0f}% of the unjudged ones"
-    if_relevant = f"If {share} are relevant, the risk of {name} is above {limit_text(limit)}"
+    risky = f"the risk of {name} is above {limit_text(limit)}"
+    if_relevant = f"If {share} are relevant, {risky if finding.claim == 'safe' else f'{name} is not shown to be better'}"
     return f"{rival} may not have been judged. {only}; of those of {rival} {other.known:,} of {other.shown:,}. {if_relevant}"

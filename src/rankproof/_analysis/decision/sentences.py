@@ -118,7 +118,7 @@ def _decided(decision: Decision) -> Iterator[str]:
     else:
         yield _ship(decision)
     yield _risk_line(decision)
-    if decision.unjudged_rival is not None and decision.unjudged_rival.is_near:
+    if decision.unjudged_rival is not None and decision.unjudged_rival.is_near and not _is_better_as_judged(decision):
         yield f"{unjudged_text(decision.unjudged_rival, decision.limit)}."
     yield from _missing(decision)
     yield from _failures(decision)
@@ -134,9 +134,10 @@ def _ship(decision: Decision) -> str:
     if decision.kind == "better":
         return f"Ship {name}: {_value(decision, chosen.name)}, {_better_than_all(decision)}."
     if decision.kind == "safe":
-        return f"Ship {name}: {_value(decision, chosen.name)}; risk {_risk(decision)}. {_not_shown(decision)}"
+        why = _as_judged(decision) if _is_better_as_judged(decision) else _not_shown(decision)
+        return f"Ship {name}: {_value(decision, chosen.name)}; risk {_risk(decision)}. {why}"
     other = _closest_rival(decision)
-    price = _cost_ratio(decision, decision.of(other.other), chosen)
+    price = price_ratio(decision, decision.of(other.other), chosen)
     if decision.kind == "cheaper":
         apart = _signed(other.difference, decision.measure)
         within = margin_text(decision.margin, decision.measure)
@@ -157,11 +158,13 @@ def _keep(decision: Decision) -> str:
         return f"Keep {name}: {_value(decision, decision.systems[0])}, {_better_than_all(decision)}."
     if decision.kind == "cheaper_and_worse":
         other = _closest_rival(decision)
-        price = _cost_ratio(decision, decision.of(decision.systems[0]), decision.of(other.other))
+        price = price_ratio(decision, decision.of(decision.systems[0]), decision.of(other.other))
         better = f"{for_message(other.other)} is measurably better by {_size_with_interval(other, decision.measure)}"
         allowed = f"which your margin of {margin_text(decision.margin, decision.measure)} allows"
         return f"Keep {name} only to save cost: {better}, {allowed}, and is {price}."
     within = f"{name} is within {margin_text(decision.margin, decision.measure)} of the best"
+    if _is_better_as_judged(decision):
+        return f"Keep {name}: {within} ({_risk_and_limit(decision)}). {_as_judged(decision)}"
     return f"Keep {name}: nothing is shown to be better, and {within} ({_risk_and_limit(decision)})."
 
 
@@ -178,9 +181,29 @@ def _either(decision: Decision) -> str:
 def _better_than_all(decision: Decision) -> str:
     nearest = decision.against[0]
     apart = _signed(-nearest.difference, decision.measure)
-    return (
-        f"better than every other system (next: {for_message(nearest.other)}, {apart}{_interval(nearest, decision.measure, -1)})"
-    )
+    following = f"{for_message(nearest.other)}, {apart}{_interval(nearest, decision.measure, -1)}"
+    return f"better than every other system{_with_unanswered(decision)} (next: {following})"
+
+
+def _with_unanswered(decision: Decision) -> str:
+    """As what questions without an answer count in a comparison of all systems; empty without such questions."""
+    if not any(count.no_answer for count in decision.missing):
+        return ""
+    lacking = "unanswered questions" if decision.measure.kind == "answer" else "missing queries"
+    worst = worst_value(decision.measure)
+    return f" with {lacking} {'left out' if worst is None else f'counted as {worst:g}'}"
+
+
+def _is_better_as_judged(decision: Decision) -> bool:
+    """Whether only unjudged documents keep a system from being better than every other one."""
+    return decision.kind == "safe" and decision.unjudged_rival is not None and decision.unjudged_rival.claim == "better"
+
+
+def _as_judged(decision: Decision) -> str:
+    """That a system is better than every other one, and why that is not certain."""
+    assert decision.unjudged_rival is not None
+    better = f"By these judgements it is {_better_than_all(decision)}"
+    return f"{better}, but {unjudged_text(decision.unjudged_rival, decision.limit)}."
 
 
 def _not_shown(decision: Decision) -> str:
@@ -250,7 +273,7 @@ def _other_margin(decision: Decision) -> Iterator[str]:
     if other is None:
         return
     chosen, shipped = decision.of(decision.systems[0]), decision.of(other.system)
-    price = _cost_ratio(decision, chosen, shipped)
+    price = price_ratio(decision, chosen, shipped)
     what = f"{shipped.value:.3f}{f' and {price}' if price else ''}"
     margin = margin_text(other.margin, decision.measure).replace(" pp", " points")
     yield f"If {margin} do not matter to you, ship {for_message(shipped.name)}: {what}."
@@ -294,7 +317,7 @@ def _size_with_interval(pair: PairDifference, measure: Measure) -> str:
     return f"{points(pair.difference, measure)} ({inside})"
 
 
-def _cost_ratio(decision: Decision, base: SystemRisk, system: SystemRisk) -> str:
+def price_ratio(decision: Decision, base: SystemRisk, system: SystemRisk) -> str:
     """How much cheaper or faster the second system is than the first; empty if a cost is unknown."""
     if base.cost is None or system.cost is None:
         return ""

@@ -118,7 +118,8 @@ class ChangeInput:
 
     def change(self, now: SavedValues, before: SavedValues, queries: Collection[str] | None = None) -> BaselineChange:
         """The change of a system, over all common queries or these; queries without a relevant document do not count."""
-        joined = self._joined((now, before), queries)
+        whole, counted = self._joined((now, before), queries)
+        joined = only_queries(whole, counted)
         gap, people = ("", None) if queries is not None else self._labelled(joined, now, before)
         data = people or DecisionData(
             self.measure, joined.systems, joined.values[0], joined.weights, missing=joined.missing, queries=len(joined.queries)
@@ -131,7 +132,7 @@ class ChangeInput:
         outcome = self._outcome(data.estimates(), change)
         if doubt := self._missing_doubt(data, change, outcome):
             return replace(change, doubt=doubt)
-        return self._with_unjudged(change, outcome, joined, data, before) if people is None else change
+        return self._with_unjudged(change, outcome, whole, data, before) if people is None else change
 
     def against_bound(self, now: SavedValues, bound: float) -> BaselineChange:
         """The change of a system against a bound that its mean should not be beyond."""
@@ -140,15 +141,18 @@ class ChangeInput:
             measure: LabelledValues(dict.fromkeys(own.values, bound), dict.fromkeys(own.values, bound))
             for measure, own in now.people.items()
         }
-        values = dict.fromkeys(self._joined((now,)).queries, bound)
+        values = dict.fromkeys(only_queries(*self._joined((now,))).queries, bound)
         change = self.change(now, SavedValues("the bound", {name: values}, people=labels))
         lacks, of = len(now.missing), len(now.missing) + len(values)
         if change.is_worse or not self.inputs.skip_missing or lacks <= MAX_FAILED * of:
             return change
         return replace(change, doubt=f"{for_message(now.name)} lacks {lacks:,} of {of:,} queries, which are left out")
 
-    def _joined(self, systems: Sequence[SavedValues], queries: Collection[str] | None = None) -> JoinedValues:
-        """The values of systems, the current one first, on the common queries that count; missing values are the worst."""
+    def _joined(self, systems: Sequence[SavedValues], queries: Collection[str] | None = None) -> tuple[JoinedValues, list[bool]]:
+        """The values of systems, the current one first, on their common queries; and which of them have a relevant document.
+
+        Missing values are the worst.
+        """
         result = _as_result(systems, self.measure)
         if self.measure.kind == "answer":
             joined = answer_values(result, str(self.measure), unanswerable_questions(self.inputs))
@@ -157,9 +161,9 @@ class ChangeInput:
             weights = self.inputs.result.weights
             share = None if weights is None else np.array([weights[query] for query in joined.queries])
             joined = replace(joined, weights=share)
-        counted = with_relevant_documents(self.inputs, self.measure, joined.queries)
-        kept = (queries is None or query in queries for query in joined.queries)
-        return only_queries(joined, [counts and is_kept for counts, is_kept in zip(counted, kept, strict=True)])
+        if queries is not None:
+            joined = only_queries(joined, [query in queries for query in joined.queries])
+        return joined, with_relevant_documents(self.inputs, self.measure, joined.queries)
 
     def _labelled(self, joined: JoinedValues, now: SavedValues, before: SavedValues) -> tuple[str, DecisionData | None]:
         """People's values of the questions that are labelled in both builds; or why labels do not count, if there are any."""
@@ -243,15 +247,15 @@ class ChangeInput:
         return ""
 
     def _with_unjudged(
-        self, change: BaselineChange, outcome: GateOutcome, joined: JoinedValues, data: DecisionData, before: SavedValues
+        self, change: BaselineChange, outcome: GateOutcome, whole: JoinedValues, data: DecisionData, before: SavedValues
     ) -> BaselineChange:
         """The change with what depends on documents that nobody judged, if both rankings are known that deep."""
         cutoff = getattr(self.measure, "cutoff", None) or math.inf
         is_sure = self.is_complete or not self.measure.has_winner or outcome == "unsure"
-        if is_sure or cutoff > before.depth or joined.systems[0] not in self.inputs.runs:
+        if is_sure or cutoff > before.depth or whole.systems[0] not in self.inputs.runs:
             return change
-        name, saved = joined.systems
-        now = top_lists(self.inputs.runs[name], self.inputs.read_options, joined.queries, int(cutoff))
+        name, saved = whole.systems
+        now = top_lists(self.inputs.runs[name], self.inputs.read_options, whole.queries, int(cutoff))
         tops: dict[str, Mapping[str, Sequence[str]]] = {
             name: now,
             saved: {query: docs[: int(cutoff)] for query, docs in before.tops.items()},
@@ -259,8 +263,8 @@ class ChangeInput:
         inputs = replace(self.inputs, runs={key: _as_run(key, lists) for key, lists in tops.items()}, read_options=ReadOptions())
         systems = (name, saved) if outcome == "passed" else (saved, name)
         choice = ChosenSystems(systems[:1], systems[1:], change.margin)
-        has_zeros = has_non_relevant(inputs, joined.queries)
-        finding, is_open = unjudged_rival(inputs, joined, data, choice, has_zeros=has_zeros)
+        has_zeros = has_non_relevant(inputs, whole.queries)
+        finding, is_open = unjudged_rival(inputs, whole, data, choice, has_zeros=has_zeros)
         if finding is None:
             return change
         text, todo = unjudged_text(finding, change.limit), next_judgements(audit_command(self.inputs, self.measure))

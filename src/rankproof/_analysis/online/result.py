@@ -7,11 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rankproof._analysis.decision.record import Decision
+from rankproof._analysis.online.evidence import LogKind
 from rankproof._data.table import CellValue, Table
 from rankproof._data.view import View, ViewedTables
 
-LogKind = Literal["interleaving", "ab", "one"]
-KIND_NAMES: Mapping[LogKind, str] = {"interleaving": "interleaving", "ab": "A/B test", "one": "one ranking system"}
+ResultKind = LogKind | Literal["value", "history"]
+KIND_NAMES: Mapping[ResultKind, str] = {
+    "interleaving": "interleaving",
+    "ab": "A/B test",
+    "one": "one ranking system",
+    "value": "what rankings would have got",
+    "history": "past experiments",
+}
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -19,18 +26,20 @@ class OnlineResult(ViewedTables):
     """What users did: the kind of the log, the decision (None with one system), and tables, the answer first.
 
     `facts` say how many sessions, users and events count and from when to when; `notes` what was dropped and what is unusual.
+    `answer` are the sentences of a result without a decision, about rankings that were not shown or past experiments.
     """
 
-    kind: LogKind
+    kind: ResultKind
     decision: Decision | None
     tables: tuple[Table, ...]
     notes: tuple[str, ...] = ()
     facts: Mapping[str, CellValue] = field(default_factory=dict)
+    answer: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The decision in words, the answer first."""
-        return () if self.decision is None else self.decision.sentences
+        return self.answer if self.decision is None else self.decision.sentences
 
     def table(self, name: str) -> Table | None:
         """The table of that name, None if there is none."""
@@ -41,6 +50,7 @@ class OnlineResult(ViewedTables):
         return {
             "kind": self.kind,
             "facts": dict(self.facts),
+            "answer": list(self.answer),
             "decision": None if self.decision is None else self.decision.to_dict(),
             "tables": {table.name: table.records() for table in self.tables},
             "notes": list(self.notes),

@@ -74,6 +74,16 @@ class ServeArguments(TypedDict, total=False):
     assessor: Annotated[
         str | None, Option("name of the assessor, or of several: ann,bob", metavar="NAME", unset="the login name")
     ]
+    overlap: Annotated[
+        float,
+        Option(
+            "share of the queries that every assessor judges, such as 20% or 0.2; the others are divided",
+            metavar="SHARE",
+            default=1.0,
+            unset="100%",
+            rare=True,
+        ),
+    ]
     pool: Annotated[
         int | None,
         Option("judge the top N of all systems, in random order", least=1, metavar="N", unset="without judgements 10", rare=True),
@@ -113,6 +123,10 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._server.api import Api
+    from rankproof._server.bench.documents import LibraryDocuments
+    from rankproof._server.bench.feature import Bench
+    from rankproof._server.cases.feature import CasesAndNotes
+    from rankproof._server.grading import Grading
     from rankproof._server.home import HomeTrends
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import QueueOptions
@@ -133,11 +147,17 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
             log = files.enter_context(closing(_judgement_log(args)))
         nuggets = None if args.nuggets is None else files.enter_context(closing(NuggetsPage(library, args.nuggets)))
         judging = None if log is None else JudgingPage(log, *_assessors(args))
-        options = QueueOptions(args.pool, args.seed, args.judge_order, args.label if labels_documents else None)
+        options = QueueOptions(args.pool, args.seed, args.judge_order, args.label if labels_documents else None, args.overlap)
         views = JudgingViews(library, judging, texts, options)
         if args.label is not None:
             _check_draws(library, views if labels_documents else labelling, terminal)
-        features: list[Feature] = [HomeTrends(library)]
+        people = judging.assessors if judging is not None else tuple(_assessors(args)) if args.edit else ()
+        features: list[Feature] = [
+            HomeTrends(library),
+            Bench(library, LibraryDocuments(texts.dataset)),
+            Grading(library, views),
+            CasesAndNotes(library, people, writes=args.edit),
+        ]
         for feature in features:
             files.enter_context(closing(feature))
         api = Api(library, _permissions(args), (route for feature in features for route in feature.routes()))
@@ -168,6 +188,10 @@ def _check_options(args: argparse.Namespace, has_claims: bool) -> None:
     """Refuses options that have nothing to judge or label."""
     if args.judge is None and args.pool is not None:
         raise UsageError("--pool needs --judge", fix="add --judge, or leave out --pool")
+    if args.overlap < 1 and "," not in (args.assessor or ""):
+        raise UsageError("--overlap needs several assessors", fix="name them: --assessor ann,bob, or leave out --overlap")
+    if args.judge is None and args.label is None and "," in (args.assessor or ""):
+        raise UsageError("several assessors need --judge", fix="add --judge, or name one person")
     if has_claims:
         return
     if args.judge is not None and args.label is not None:
@@ -175,8 +199,8 @@ def _check_options(args: argparse.Namespace, has_claims: bool) -> None:
         raise UsageError(what, fix="leave out one of the two")
     if args.labels is not None and args.label is None:
         raise UsageError("--labels needs --label", fix="add --label 30, or leave out --labels")
-    if args.assessor is not None and args.judge is None and args.label is None:
-        raise UsageError("--assessor needs --judge or --label", fix="add one of them, or leave out --assessor")
+    if args.assessor is not None and args.judge is None and args.label is None and not args.edit:
+        raise UsageError("--assessor needs --judge, --label or --edit", fix="add one of them, or leave out --assessor")
 
 
 def _check_draws(library: ResultsLibrary, pages: JudgingViews | LabellingPages, terminal: Terminal) -> None:
@@ -327,15 +351,6 @@ def _regrades(new: Qrels, old: Qrels) -> bool:
     )
 
 
-def _scale_notes(library: ResultsLibrary) -> Iterator[str]:
-    """Notes on results that were judged on another scale."""
-    from rankproof._server.judging_queue import scale_warning
-
-    for summary in library.summaries():
-        if warning := scale_warning(summary.highest):
-            yield f"{for_message(summary.name)}: {warning}"
-
-
 def _print_address(url: str, library: ResultsLibrary, judging: JudgingPage | None, terminal: Terminal) -> None:
     """Shows the address as the result; no note contains its token."""
     from rankproof._data.text import in_a_sentence, pluralise
@@ -346,8 +361,6 @@ def _print_address(url: str, library: ResultsLibrary, judging: JudgingPage | Non
         if log.cut:
             terminal.note(f"the log of {for_message(log.path)} ends in an incomplete line, which is removed")
         terminal.note(f"judgements of {in_a_sentence(judging.assessors)} are saved to {for_message(log.path)}")
-        for note in _scale_notes(library):
-            terminal.note(note)
     terminal.note(f"{pluralise(experiments, 'experiment')}; open the address in a browser; Ctrl-C stops")
     terminal.show(f"{url}\n")
 

@@ -339,6 +339,7 @@ class _Join:
             team=as_array(tables.event_team)[left],
             time=time[left],
             value=as_array(tables.event_value)[left],
+            place=place[left],
         )
 
     @staticmethod

@@ -69,7 +69,8 @@ class Events:
     """One row per event that counts: the first of its session, document and action.
 
     `slot` is the place of the document in the list of its session, from 1, and 0 for an event about no document that was shown;
-    `rank` the rank there. `team` is the system that the event itself names, NO_TEAM if none. `value` is NaN without a number.
+    `rank` the rank there. `team` is the system that the event itself names, NO_TEAM if none. `value` is NaN without a number,
+    `place` the line of the event.
     """
 
     session: Codes
@@ -80,6 +81,7 @@ class Events:
     team: Codes
     time: FloatArray
     value: FloatArray
+    place: Offsets
 
     def __len__(self) -> int:
         return len(self.session)
@@ -95,6 +97,7 @@ class Events:
             team=self.team[rows],
             time=self.time[rows],
             value=self.value[rows],
+            place=self.place[rows],
         )
 
 

@@ -19,14 +19,18 @@ typedef struct {
     FirstSecond second;
 } QrelsText;
 
-static inline bool begins_with(Slice text, const char *front, size_t size) {
-    return text.size > size && memcmp(text.at, front, size) == 0;
+/* Whether the text is this name in lower case, in any case and alone or before a colon. */
+static inline bool has_kind(Slice text, const char *kind, size_t size) {
+    if (text.size < size || (text.size > size && text.at[size] != ':')) return false;
+    for (size_t i = 0; i < size; i++)
+        if ((text.at[i] | ' ') != kind[i]) return false;
+    return true;
 }
 
-/* Whether the second column is the label of a machine judge; JUDGE_PREFIXES in _data/qrels.py has the same list. */
+/* Whether the second column is the label of a machine judge; JUDGE_KINDS in _data/qrels.py has the same list. */
 static inline bool is_mark(Slice text) {
-    return begins_with(text, "llm:", 4) || begins_with(text, "keywords:", 9) || begins_with(text, "heuristic:", 10) ||
-           begins_with(text, "clicks:", 7);
+    return has_kind(text, "llm", 3) || has_kind(text, "keywords", 8) || has_kind(text, "heuristic", 9) ||
+           has_kind(text, "clicks", 6);
 }
 
 /* Whether the second column differs from that of the first row, so that it may name subtopics; a long one always does. */
@@ -41,7 +45,7 @@ static inline bool is_other_second(FirstSecond *first, Slice text) {
 
 /* Whether the second column must be read in Python: it says who judged, or has more than one value. */
 static inline bool is_second_read_in_python(FirstSecond *first, Slice text) {
-    return is_other_second(first, text) || (RARELY(text.size > 4) && is_mark(text));
+    return is_other_second(first, text) || (RARELY(text.size > 2) && is_mark(text));
 }
 
 ALWAYS_INLINE Outcome take_judgement(void *context, const char *text, const Column *columns) {

@@ -72,7 +72,7 @@ def segments_section(context: ReportContext) -> Section | None:
     """Values by query segment; None if the measure is not a mean or no grouping has two segments."""
     if context.measured.summary != "mean":
         return None
-    groupings = _groupings(context.inputs)
+    groupings = shown_groupings(context.inputs)
     tables_by_grouping = {grouping.by: _segment_tables(context, grouping) for grouping in groupings}
     if not tables_by_grouping:
         return None
@@ -171,7 +171,7 @@ def _details_table(by: str, tables: list[Table]) -> Table:
     return Table(f"segments by {by}", title, columns, rows, sentences)
 
 
-def _groupings(inputs: AnalysisInput) -> list[Grouping]:
+def shown_groupings(inputs: AnalysisInput) -> list[Grouping]:
     """The default grouping, the fields with few values, length, number of relevant documents and complexity.
 
     Only the first of them for many queries.

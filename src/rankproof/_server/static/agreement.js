@@ -57,7 +57,8 @@ function onKey(event) {
   const key = event.key.toLowerCase();
   const card = current();
   const onCard = card === null ? {} : { u: () => takeBack(card), n: () => noteOf(card).focus() };
-  const action = /^[0-3]$/.test(key) && card ? () => adjudicate(card, Number(key)) : { j: () => move(1), k: () => move(-1), ...onCard }[key];
+  const isGrade = card?.querySelector(`button[data-grade="${CSS.escape(event.key)}"]`);
+  const action = isGrade ? () => adjudicate(card, Number(event.key)) : { j: () => move(1), k: () => move(-1), ...onCard }[key];
   if (action === undefined) return;
   event.preventDefault();
   action();

@@ -1,0 +1,148 @@
+"""Interleaving: which system the clicks of each session prefer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankproof._analysis.online.estimates import LiveEstimate, SessionValues, SystemValue, ratio_of, sums_by
+from rankproof._analysis.online.metrics import Preference
+from rankproof._data.arrays import BoolArray, FloatArray
+from rankproof._importers.search_log.log import NO_TEAM, SHARED, Codes, Draft, Events, SearchLog
+from rankproof._interleaving.credit import pairwise_credit, probabilistic_credit
+from rankproof._interleaving.methods import PAIRWISE, PROBABILISTIC
+from rankproof._statistics.options import USUAL_USERS
+
+_SAME_CREDIT = 1e-9
+"""Credits that differ by less are equal: sums of shares are not exact."""
+COMPUTED_CREDITS = {PAIRWISE: pairwise_credit, PROBABILISTIC: probabilistic_credit}
+
+
+@dataclass(eq=False)
+class Preferences(SessionValues):
+    """The credit of each system in each session; the sign of a difference is the preference of the session.
+
+    With `has_teams`, credits are numbers of clicks.
+    """
+
+    systems: tuple[str, ...]
+    users: Codes
+    times: FloatArray
+    sessions: Codes
+    credits: FloatArray
+    clicks: Codes
+    has_teams: bool = True
+    expect: int = USUAL_USERS
+    measure = Preference()
+
+    def preference(self, system: int, other: int) -> FloatArray:
+        """1 for each session that prefers the system, -1 for one that prefers the other, 0 for a tie."""
+        apart = self.credits[:, system] - self.credits[:, other]
+        return np.where(np.abs(apart) > _SAME_CREDIT, np.sign(apart), 0.0)
+
+    def compare(self, system: int, other: int, rows: BoolArray | None = None) -> LiveEstimate:
+        preference, users = self.preference(system, other), self.users
+        if rows is not None:
+            preference, users = preference[rows], users[rows]
+        count = int(self.users.max(initial=-1)) + 1
+        estimate = ratio_of(sums_by(users, preference, count), sums_by(users, None, count), least=1.0)
+        return LiveEstimate(
+            self.systems[system],
+            self.systems[other],
+            estimate.value,
+            estimate.error,
+            estimate.users,
+            int(estimate.sessions),
+            self._interval(estimate.value, estimate.error, estimate.users),
+            int(np.count_nonzero(preference)),
+        )
+
+    def value(self, system: int) -> SystemValue:
+        """The share of the preferences that prefer the system, of those between it and any other."""
+        others = [self.preference(system, other) for other in range(len(self.systems)) if other != system]
+        won, decided = (sum((kind(one) for one in others), np.zeros(len(self.users))) for kind in (_won, np.abs))
+        count = int(self.users.max(initial=-1)) + 1
+        estimate = ratio_of(sums_by(self.users, won, count), sums_by(self.users, decided, count), least=1.0)
+        low, high = self.sequence(estimate) if estimate.users else (0.0, 1.0)
+        value = estimate.value if estimate.users else 0.5
+        ends = max(low, 0.0), min(high, 1.0)
+        clicks = int(self.credits[:, system].sum()) if self.has_teams else None
+        return SystemValue(self.systems[system], value, ends, int(np.count_nonzero(won)), estimate.users, clicks)
+
+    def fewest_clicking(self) -> tuple[int, str]:
+        return len(np.unique(self.users[self.clicks > 0])), "users with a click"
+
+
+def _won(preference: FloatArray) -> FloatArray:
+    return (preference > 0).astype(np.float64)
+
+
+def credits_of(log: SearchLog, clicks: Events, draft: Draft, systems: tuple[str, ...]) -> FloatArray:
+    """The credit of each system in each session of the log, in the order of `systems`."""
+    if draft.method in COMPUTED_CREDITS and draft.place:
+        return _computed_credits(log, clicks, draft, systems)
+    credits = np.zeros((len(log.sessions), len(systems)))
+    team = teams_of(log, clicks)
+    column = np.full(len(log.systems) + 2, -1)
+    for at, system in enumerate(systems):
+        column[log.systems.index(system)] = at
+    places = column[team]
+    counted = (team >= 0) & (places >= 0)
+    np.add.at(credits, (clicks.session[counted], places[counted]), 1.0)
+    return credits
+
+
+def teams_of(log: SearchLog, clicks: Events) -> Codes:
+    """The system behind each clicked document: that of its place in the list, else the one that the event names."""
+    if not len(log.sessions.teams):
+        return clicks.team
+    place = log.sessions.offsets[clicks.session] + np.maximum(clicks.slot - 1, 0)
+    slot_team = log.sessions.teams[np.minimum(place, len(log.sessions.teams) - 1)]
+    listed = (clicks.slot > 0) & (slot_team != NO_TEAM)
+    return np.where(listed, slot_team, clicks.team)
+
+
+def _computed_credits(log: SearchLog, clicks: Events, draft: Draft, systems: tuple[str, ...]) -> FloatArray:
+    """The credits by the rankings that each list was made of, for sessions with a click."""
+    sessions, credit_of = log.sessions, COMPUTED_CREDITS[draft.method]
+    credits = np.zeros((len(sessions), len(systems)))
+    order = np.argsort(clicks.session, kind="stable")
+    clicked, starts = np.unique(clicks.session[order], return_index=True)
+    ends = [*starts[1:].tolist(), len(order)]
+    slots, wanted = clicks.slot[order], set(systems)
+    columns_of = {
+        code: [systems.index(name) for name in known.systems]
+        for code, known in enumerate(log.drafts)
+        if known.method == draft.method and set(known.systems) == wanted
+    }
+    for session, start, end in zip(clicked.tolist(), starts.tolist(), ends, strict=True):
+        columns = columns_of.get(int(sessions.draft[session]))
+        if columns is None:
+            continue
+        docs = sessions.docs[sessions.offsets[session] : sessions.offsets[session + 1]].tolist()
+        places = {slot - 1 for slot in slots[start:end].tolist() if slot > 0}
+        credits[session, columns] = credit_of(_rankings(log, session, len(columns)), docs, places)
+    return credits
+
+
+def _rankings(log: SearchLog, session: int, systems: int) -> list[list[int]]:
+    flat = log.sessions.rankings[log.sessions.ranking_offsets[session] : log.sessions.ranking_offsets[session + 1]]
+    return [[doc for doc in row if doc >= 0] for row in flat.reshape(systems, -1).tolist()]
+
+
+def first_teams(log: SearchLog, kept: BoolArray) -> Codes:
+    """The system of the first document in each of these lists that one system drafted."""
+    sessions = log.sessions
+    competitive = sessions.teams >= 0
+    session = np.repeat(np.arange(len(sessions), dtype=np.int64), sessions.lengths)[competitive]
+    rows, first = np.unique(session, return_index=True)
+    return sessions.teams[competitive][first][kept[rows]]
+
+
+def shared_sessions(log: SearchLog, kept: BoolArray) -> int:
+    """How many of these lists hold only documents of all systems."""
+    lengths = log.sessions.lengths
+    session = np.repeat(np.arange(len(log.sessions), dtype=np.int64), lengths)
+    others = np.bincount(session[log.sessions.teams != SHARED], minlength=len(log.sessions))
+    return int(np.count_nonzero(kept & (lengths > 0) & (others == 0)))

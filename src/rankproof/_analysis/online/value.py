@@ -1,0 +1,326 @@
+"""`value_of_rankings`: the clicks that rankings would have got which users did not see, by the position-based model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rankproof._analysis.online.counterfactual import ESTIMATORS, Rounds, effective_sample_size
+from rankproof._analysis.online.result import OnlineResult
+from rankproof._analysis.online.shown import ShownDocuments, TargetRanking
+from rankproof._analysis.online.tables import counts_table
+from rankproof._data.arrays import BoolArray, FloatArray
+from rankproof._data.table import Column, Table
+from rankproof._data.text import example_ids, percent, pluralise
+from rankproof._importers.search_log.log import SearchLog
+from rankproof._importers.search_log.options import CLICKS
+from rankproof._statistics.confidence_sequence import interval_width
+from rankproof._statistics.options import USUAL_USERS, Estimator
+from rankproof._statistics.position_bias import NO_VARIATION, VARIATION_FIX, PositionBias, position_bias
+from rankproof.errors import InputError, UsageError, for_message
+
+Rankings = Mapping[str, Sequence[str]]
+"""The documents of each query, by the text of the query."""
+Interval = tuple[float, float]
+ValueOutcome = Literal["more", "fewer", "cannot tell"]
+LEAST_SIZE, LEAST_USERS = 100, 100
+_GROUPS, _MIXED = 20, 2_654_435_761
+"""The error of the position bias is that of leaving out each of 20 groups of users, who are mixed by Knuth's multiplier."""
+_COVERED = 0.9995
+SHOWN = "lists shown"
+"""The name of the baseline if it is not one variant: all lists of the log."""
+CLICK_NOTE = (
+    "more clicks are not always better: users who stop when satisfied click less on better lists; only lists that users see"
+    " tell which one they prefer"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOptions:
+    """How clicks become the value of a ranking; the names are those of the arguments of `online`."""
+
+    estimator: Estimator = "ips"
+    clip: float = 10.0
+    baseline: str | None = None
+    clicks: tuple[str, ...] = CLICKS
+    expect: int = USUAL_USERS
+
+
+@dataclass(frozen=True, slots=True)
+class RankingValue:
+    """Clicks per query that a ranking would have got, and what that rests on.
+
+    `bounds` count documents that were never shown as never and as always clicked; `difference` is the interval of the bounds less
+    the clicks of the baseline. `support` is the share of attention on documents that were shown, `size` the effective size.
+    """
+
+    name: str
+    value: float
+    interval: Interval
+    bounds: Interval
+    difference: Interval
+    support: float
+    size: float
+    sessions: int
+    users: int
+    baseline: float
+
+    @property
+    def obstacle(self) -> str:
+        """Why nothing can be told, whatever the interval; empty if nothing is in the way."""
+        if self.size < LEAST_SIZE:
+            return (
+                f"the clicks are worth those on {self.size:,.0f} lists of {for_message(self.name)}, and {LEAST_SIZE} are needed"
+            )
+        if self.users < LEAST_USERS:
+            return f"{pluralise(self.users, 'user')} clicked, and {LEAST_USERS} are needed"
+        return ""
+
+    @property
+    def outcome(self) -> ValueOutcome:
+        """Whether the ranking gets more or fewer clicks than the baseline, if every value between the bounds says so."""
+        if self.obstacle or self.difference[0] <= 0 <= self.difference[1]:
+            return "cannot tell"
+        return "more" if self.difference[0] > 0 else "fewer"
+
+
+def value_of_rankings(log: SearchLog, runs: Mapping[str, Rankings], options: ValueOptions) -> OnlineResult:
+    """What each ranking would have got, with bounds for documents that were never shown."""
+    if not log.queries:
+        fix = "name the column of the query with --set query=COLUMN, or log user_query"
+        raise InputError("the log has no texts of queries, which rankings are about", fix=fix, source=log.sources[0])
+    shown = ShownDocuments.of(log, options.clicks)
+    if not shown.clicked.any():
+        fix = "name the actions that are clicks with --click"
+        raise InputError("no event is a click on a document that was shown", fix=fix, source=log.sources[0])
+    name, mask = _baseline(log, shown, options.baseline)
+    targets = {run: _target(shown, run, rankings) for run, rankings in runs.items()}
+    left_out = tuple(_left_out(shown, targets))
+    try:
+        bias, errors = _position_biases(shown)
+    except InputError:
+        known = (_clicks_table(shown, mask, name), counts_table(log))
+        why = f"Cannot tell: {NO_VARIATION}; {VARIATION_FIX}. Interleave {', '.join(map(for_message, runs))} instead."
+        return OnlineResult("value", None, known, (*left_out, *log.notes), answer=(why,))
+    values = [_Valuation(shown, target, mask, options).value(run, bias, errors) for run, target in targets.items()]
+    notes = (str(bias), CLICK_NOTE, *_about_errors(bias, errors), *left_out, *log.notes)
+    facts = {"sessions": len(shown.query), "users": int(shown.user.max()) + 1, "estimator": options.estimator}
+    tables = (_value_table(values, name, options), _bias_table(bias), counts_table(log))
+    answer = tuple(value_sentence(value, name) for value in values)
+    return OnlineResult("value", None, tables, notes, facts, answer)
+
+
+def _baseline(log: SearchLog, shown: ShownDocuments, name: str | None) -> tuple[str, BoolArray]:
+    """The sessions whose clicks the rankings are compared with: those of a variant, or all."""
+    if name is None:
+        return SHOWN, np.ones(len(shown.query), dtype=bool)
+    if name not in log.variants:
+        fix = f"name one of them: {', '.join(log.variants)}" if log.variants else "leave out --baseline to compare with all lists"
+        raise UsageError(f"no variant is called {for_message(name)}", fix=fix)
+    return name, shown.variant == list(log.variants).index(name)
+
+
+def _target(shown: ShownDocuments, name: str, rankings: Rankings) -> TargetRanking:
+    target = shown.target(rankings)
+    if not target.ranked[shown.query].any():
+        what = f"{for_message(name)} ranks no query of the log: its queries are {example_ids(rankings)}"
+        fix = f"use texts of queries, such as {example_ids(shown.log.queries, 1)}, or name the texts of its ids with --dataset"
+        raise InputError(what, fix=fix, source=shown.log.sources[0])
+    return target
+
+
+def _left_out(shown: ShownDocuments, targets: Mapping[str, TargetRanking]) -> Iterator[str]:
+    for name, target in targets.items():
+        missing = int((~target.ranked[shown.query]).sum())
+        if missing:
+            share = percent(missing / len(shown.query))
+            yield f"{pluralise(missing, 'session')} ({share}) of queries that {for_message(name)} does not rank are left out"
+
+
+def _position_biases(shown: ShownDocuments) -> tuple[PositionBias, list[FloatArray]]:
+    """The position bias, and that without each group of users; none of a fitted model, which takes too long."""
+
+    def of(without: BoolArray | None = None) -> PositionBias:
+        cells = shown.cells(without)
+        return position_bias(cells, shown.query_of_pair[cells.pair])
+
+    bias, others = of(), list[FloatArray]()
+    if bias.method == "em":
+        return bias, others
+    group = (shown.user[shown.session] * _MIXED % (1 << 32)) * _GROUPS >> 32
+    for number in range(_GROUPS):
+        without = group == number
+        if without.any() and not without.all():
+            examination = of(without).examination
+            last = np.full(len(bias.examination) - len(examination), examination[-1])
+            others.append(np.concatenate([examination, last]))
+    return bias, others
+
+
+def _about_errors(bias: PositionBias, errors: Sequence[FloatArray]) -> Iterator[str]:
+    if bias.method == "em":
+        yield "intervals take the position bias as known"
+    elif errors:
+        yield f"intervals include the error of the position bias, from leaving out each of {len(errors)} groups of users"
+
+
+class _Valuation:
+    """One ranking on the sessions of the queries that it ranks."""
+
+    def __init__(self, shown: ShownDocuments, target: TargetRanking, baseline: BoolArray, options: ValueOptions) -> None:
+        self.shown, self.target, self.options = shown, target, options
+        self.kept = target.ranked[shown.query]
+        self.baseline = baseline & self.kept
+        rows = self.kept[shown.session]
+        self.session = (np.cumsum(self.kept) - 1)[shown.session[rows]]
+        self.pair, self.rank, self.clicked = shown.pair[rows], shown.rank[rows], shown.clicked[rows].astype(np.float64)
+        self.query, self.user = shown.query[self.kept], shown.user[self.kept]
+        self.clicks = np.bincount(self.session, self.clicked, minlength=len(self.query)).astype(np.float64)
+
+    def value(self, name: str, bias: PositionBias, others: Sequence[FloatArray]) -> RankingValue:
+        """The value with its interval and bounds; `others` are further estimates of the position bias, for its error."""
+        examination = bias.examination
+        rounds, missing, attention = self._rounds(examination)
+        estimate = ESTIMATORS[self.options.estimator](rounds, self.options.clip)
+        low = ESTIMATORS["ips"](rounds, self.options.clip)
+        # Without weights nothing is known of the shown documents, and everything is possible.
+        high = low + missing
+        users = len(np.unique(self.user[self.clicks > 0]))
+        width = interval_width(max(users, 1), self.options.expect)
+        base = float(self.clicks[self.baseline[self.kept]].mean()) if self.baseline.any() else math.nan
+        spread = [self._means(other) for other in others]
+        errors = [_jackknife([means[at] for means in spread]) for at in range(3)]
+        mean, bottom, top = (float(values.mean()) for values in (estimate, low, high))
+        half = width * math.hypot(self._error(estimate), errors[0])
+        below = width * math.hypot(self._error(low, less_baseline=True), errors[1])
+        above = width * math.hypot(self._error(high, less_baseline=True), errors[2])
+        return RankingValue(
+            name,
+            mean,
+            (max(mean - half, 0.0), mean + half),
+            (bottom, top),
+            (bottom - base - below, top - base + above),
+            1 - float(missing.sum()) / float(attention.sum()),
+            effective_sample_size(rounds),
+            len(self.query),
+            users,
+            base,
+        )
+
+    def _rounds(self, examination: FloatArray) -> tuple[Rounds, FloatArray, FloatArray]:
+        """The lists shown with their weights, and by session the attention of the target on documents never shown, and on all."""
+        shown, target = self.shown, self.target
+        looked = examination[self.rank]
+        pairs = len(shown.keys)
+        of_pair = np.bincount(self.pair, looked, minlength=pairs)
+        wanted = np.where(target.rank_of_pair >= 0, examination[np.maximum(target.rank_of_pair, 0)], 0.0)
+        mean_look = of_pair / np.maximum(shown.traffic[shown.query_of_pair], 1.0)
+        weight_of_pair = np.divide(wanted, mean_look, out=np.zeros(pairs), where=mean_look > 0)
+        cumulated = np.concatenate([[0.0], np.cumsum(examination)])
+        on_all = cumulated[np.minimum(target.lengths, len(examination))]
+        covered = np.bincount(shown.query_of_pair, wanted * (mean_look > 0), minlength=len(on_all))
+        missing = np.maximum(on_all - covered, 0.0)
+        rate = float(self.clicked.sum()) / max(float(looked.sum()), 1e-12)
+        clicks_of_pair = np.bincount(self.pair, self.clicked, minlength=pairs)
+        attraction = (clicks_of_pair + rate) / (of_pair + 1.0)
+        policy = np.bincount(shown.query_of_pair, wanted * (mean_look > 0) * attraction, minlength=len(on_all)) + missing * rate
+        attention = on_all[self.query]
+        rounds = Rounds(
+            self.session,
+            self.clicked,
+            weight_of_pair[self.pair],
+            looked * attraction[self.pair],
+            looked / max(float(attention.mean()), 1e-12),
+            policy[self.query],
+        )
+        return rounds, missing[self.query], attention
+
+    def _means(self, examination: FloatArray) -> tuple[float, float, float]:
+        """The estimate and the bounds with another position bias."""
+        rounds, missing, _ = self._rounds(examination)
+        estimate = ESTIMATORS[self.options.estimator](rounds, self.options.clip)
+        low = ESTIMATORS["ips"](rounds, self.options.clip)
+        return float(estimate.mean()), float(low.mean()), float((low + missing).mean())
+
+    def _error(self, values: FloatArray, *, less_baseline: bool = False) -> float:
+        """The standard error of the mean over sessions, by user; of the difference from the baseline's clicks if asked for."""
+        residuals = (values - values.mean()) / len(values)
+        base = self.baseline[self.kept]
+        if less_baseline and base.any():
+            own = self.clicks[base]
+            residuals = residuals.copy()
+            residuals[base] -= (own - own.mean()) / len(own)
+        by_user = np.bincount(self.user, residuals)
+        return math.sqrt(float(by_user @ by_user))
+
+
+def _jackknife(values: Sequence[float]) -> float:
+    """The standard error from estimates that each leave out one group (Quenouille 1956)."""
+    if not values:
+        return 0.0
+    centre = math.fsum(values) / len(values)
+    return math.sqrt((len(values) - 1) / len(values) * math.fsum((value - centre) ** 2 for value in values))
+
+
+def _value_table(values: Sequence[RankingValue], baseline: str, options: ValueOptions) -> Table:
+    columns = (
+        Column("ranking"),
+        Column("clicks", "value", f"per query, estimator {options.estimator}"),
+        Column("95% interval", "interval", "of the clicks, valid at every look", drop_order=2),
+        Column("bounds", "interval", "clicks if documents that were never shown are never, or always, clicked"),
+        Column("difference", "interval", f"95% interval of the bounds, less the clicks of {baseline}", drop_order=1),
+        Column("support", "share", "attention on documents that were shown"),
+        Column("ESS", "count", "effective sample size: lists of the ranking that the clicks are worth", drop_order=3),
+        Column("answer"),
+    )
+    rows = tuple(
+        (
+            value.name,
+            value.value,
+            value.interval,
+            value.bounds,
+            value.difference,
+            value.support,
+            round(value.size),
+            value.outcome,
+        )
+        for value in values
+    )
+    facts = {"baseline": baseline, "baseline_clicks": values[0].baseline, "estimator": options.estimator}
+    return Table("value", "Clicks per query", columns, rows, facts=facts)
+
+
+def value_sentence(value: RankingValue, baseline: str) -> str:
+    """The answer first: whether the ranking gets more clicks, or why that cannot be told."""
+    name, base = for_message(value.name), f"{for_message(baseline)}: {value.baseline:.3f}"
+    if value.outcome != "cannot tell":
+        low, high = (value.baseline + end for end in value.difference)
+        between = f"between {max(low, 0):.3f} and {high:.3f} per query (95% CI, valid at every look; {base})"
+        return f"{name} would get {value.outcome} clicks: {between}. Interleave it before you ship: clicks are not preference."
+    if value.obstacle:
+        return f"Cannot tell: {value.obstacle}. Interleave {name} instead."
+    if value.support < _COVERED:
+        missing = percent(1 - value.support)
+        what = f"users would spend {missing} of their attention on documents that were never shown"
+        between = f"clicks per query are between {value.bounds[0]:.3f} and {value.bounds[1]:.3f} ({base})"
+        return f"Cannot tell: {what}; {between}. Interleave {name} instead."
+    apart = " to ".join(f"{end:+.3f}" for end in value.difference)
+    what = f"{value.value:.3f} clicks per query, and the interval of the difference includes 0 ({apart}; {base})"
+    return f"Cannot tell: {name} would get {what}. Interleave it instead."
+
+
+def _clicks_table(shown: ShownDocuments, baseline: BoolArray, name: str) -> Table:
+    """The clicks of the baseline, where nothing more is known."""
+    clicks = np.bincount(shown.session, shown.clicked, minlength=len(shown.query))[baseline]
+    columns = (Column("ranking"), Column("clicks", "value", "per query"))
+    return Table("value", "Clicks per query", columns, ((name, float(clicks.mean())),))
+
+
+def _bias_table(bias: PositionBias) -> Table:
+    columns = (Column("rank", "count"), Column("looked at", "value", "how often, in units of the first rank"))
+    rows = tuple((rank, float(value)) for rank, value in enumerate(bias.examination[:10], start=1))
+    return Table("position bias", "Position bias", columns, rows, facts={"method": bias.method, "known": bias.known})

@@ -1,0 +1,1 @@
+"""Test cases, notes and tags of queries: their files, and the JSON routes that change them."""

@@ -1,0 +1,69 @@
+"""Past experiments: what is read, what is said, and files that are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import rankproof as rp
+from rankproof._analysis.online.history import record_experiment
+
+_HEAD = "experiment,offline,offline_se,online,online_se\n"
+
+
+def _history(path: Path, *rows: str) -> str:
+    file = path / "experiments.csv"
+    file.write_text(_HEAD + "".join(row + "\n" for row in rows), encoding="utf-8")
+    return str(file)
+
+
+def test_the_signs_come_first_then_the_correlation_and_the_number_of_experiments(tmp_path: Path) -> None:
+    rows = [f"e{at},{at / 100},0.005,{at / 200 + (-1) ** at * 0.001},0.002" for at in (-4, -3, -2, 1, 2, 3, 4, 5)]
+    result = rp.online(history=_history(tmp_path, *rows, "open,,,0.01,0.002"))
+    assert result.sentences[0].startswith("Offline and online had the same sign in 8 of 8 experiments (100%, 95% CI 63% to 100%)")
+    assert result.sentences[1].startswith("The correlation of differences is 1.00 without their errors (95% CI 0.")
+    assert result.sentences[2].startswith("An offline gain of 1 pp was worth +0.49 pp online (95% CI +0.4")
+    assert result.sentences[-1] == "This rests on 8 experiments, which is few: expect the interval to be wide."
+    assert result.notes == ("1 row without an offline or an online difference, left out",)
+
+
+def test_few_experiments_get_no_correlation(tmp_path: Path) -> None:
+    result = rp.online(history=_history(tmp_path, "a,0.02,0.01,0.01,0.01", "b,-0.02,,0.01,"))
+    assert [row[0] for row in result.tables[0].rows] == ["same sign"]
+    assert result.sentences[-1] == "1 experiment with standard errors, and 5 are needed for a correlation."
+    assert result.notes == ("1 experiment without standard errors, left out of the correlation",)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("a,much,0.01,0.01,0.01", "experiments.csv:2: offline is much; write a difference, such as 0.021"),
+        ("a,0.01,-1,0.01,0.01", "experiments.csv:2: offline_se is -1; write a number of at least 0"),
+        (",0.01,0.01,0.01,0.01", "experiments.csv:2: an experiment without a name; name each experiment"),
+        ("a,0.01,0.01,0.01,0.01\na,0.01,0.01,0.01,0.01", "experiments.csv:3: experiment a is also on line 2"),
+        ("a,,,0.01,0.01", "no experiment has both an offline and an online difference"),
+    ],
+)
+def test_a_wrong_row_is_an_error_with_its_line(tmp_path: Path, row: str, message: str) -> None:
+    with pytest.raises(rp.errors.InputError) as failure:
+        rp.online(history=_history(tmp_path, row))
+    assert message in str(failure.value)
+
+
+def test_a_history_without_a_column_names_all_columns(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.csv"
+    file.write_text("name,offline\na,1\n", encoding="utf-8")
+    with pytest.raises(
+        rp.errors.InputError, match="no column experiment; columns: name, offline; write a table with the columns"
+    ):
+        rp.online(history=str(file))
+
+
+def test_recorded_experiments_wait_for_their_offline_difference(tmp_path: Path) -> None:
+    file = str(tmp_path / "experiments.csv")
+    record_experiment(file, "2026-11-hybrid", 0.021, 0.004)
+    record_experiment(file, "2026-12-rerank", -0.003, 0.004)
+    assert Path(file).read_text(encoding="utf-8") == f"{_HEAD}2026-11-hybrid,,,0.021,0.004\n2026-12-rerank,,,-0.003,0.004\n"
+    with pytest.raises(rp.errors.InputError, match="experiment 2026-12-rerank is recorded already"):
+        record_experiment(file, "2026-12-rerank", 0.0, 0.004)

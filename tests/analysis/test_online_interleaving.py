@@ -1,0 +1,338 @@
+"""Decisions from interleaved lists."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankproof as rp
+from rankproof._analysis.online.decide_live import LiveCase, decide_live
+from rankproof._analysis.online.evidence import LiveEvidence
+from rankproof._analysis.online.interleaved import Preferences
+from rankproof._analysis.online.result import OnlineResult
+from rankproof.errors import InputError, UsageError
+from support.live_traffic import RELEVANT, START, Row, event_row, interleaved_rows, query_row, written
+
+_CLEAR = {"bm25": 0.1, "hybrid": 0.9}
+_EQUAL = {"bm25": 0.5, "hybrid": 0.5}
+
+
+def _online(path: Path, rows: list[Row], **options: Any) -> OnlineResult:
+    return rp.online(written(path, rows), **options)
+
+
+def _pair(result: OnlineResult) -> tuple[str, str, float]:
+    assert result.decision is not None
+    pair = result.decision.against[0]
+    return pair.system, pair.other, pair.difference
+
+
+def _numbers(result: OnlineResult) -> tuple[Any, ...]:
+    """All cells of the tables to 9 digits: sums over users in another order differ in the last bits."""
+    rows = [[table.name, *row] for table in result.tables for row in table.rows]
+    return (result.sentences, [[_rounded(cell) for cell in row] for row in rows])
+
+
+def _rounded(cell: Any) -> Any:
+    if isinstance(cell, tuple):
+        return [_rounded(end) for end in cell]
+    return round(cell, 9) + 0.0 if isinstance(cell, float) else cell
+
+
+def test_a_system_that_users_prefer_is_shipped(tmp_path: Path) -> None:
+    result = _online(tmp_path, interleaved_rows(_CLEAR))
+    assert result.decision is not None
+    assert (result.kind, result.decision.outcome, result.decision.systems) == ("interleaving", "ship", ("hybrid",))
+    (sentence,) = result.sentences
+    assert sentence.startswith("Ship hybrid: preferred in ")
+    assert sentence.endswith("valid at every look; n = 900 sessions of 287 users).")
+
+
+def test_the_baseline_is_kept_if_users_prefer_it(tmp_path: Path) -> None:
+    result = _online(tmp_path, interleaved_rows(_CLEAR), baseline="hybrid")
+    assert result.decision is not None
+    assert (result.decision.outcome, result.decision.kind) == ("keep", "better")
+    assert result.sentences[0].startswith("Keep hybrid: preferred in ")
+
+
+def test_an_interval_that_includes_0_decides_nothing_and_says_how_many_sessions_would(tmp_path: Path) -> None:
+    result = _online(tmp_path, interleaved_rows({"bm25": 0.45, "hybrid": 0.55}))
+    decision = result.decision
+    assert decision is not None
+    assert decision.live is not None
+    needed = decision.live.needed
+    assert needed is not None
+    assert (decision.outcome, decision.reason) == ("not_decided", "interval")
+    assert 900 < (needed.same or 0) < (needed.likely or 0)
+    assert needed.per_day == pytest.approx(100, rel=0.02)
+    assert "With the same preference, about " in result.sentences[1]
+    assert "with a chance of 80%" in result.sentences[1]
+
+
+def test_fewer_than_100_users_with_a_click_decide_nothing(tmp_path: Path) -> None:
+    result = _online(tmp_path, interleaved_rows(_CLEAR, users=80))
+    assert result.decision is not None
+    assert (result.decision.outcome, result.decision.reason) == ("not_decided", "few_users")
+    assert result.sentences[0].startswith("Not decided: a decision needs at least 100 users with a click")
+
+
+@pytest.mark.parametrize("method", ["team-draft", "team-draft-plain", "pairwise", "probabilistic"])
+def test_every_method_sees_a_clear_preference(tmp_path: Path, method: str) -> None:
+    result = _online(tmp_path, interleaved_rows(_CLEAR, method=method))
+    assert result.decision is not None
+    assert (result.decision.outcome, result.decision.systems, result.facts["method"]) == ("ship", ("hybrid",), method)
+
+
+@pytest.mark.parametrize("method", ["pairwise", "team-draft-multileaving"])
+def test_the_best_of_three_systems_is_shipped(tmp_path: Path, method: str) -> None:
+    rows = interleaved_rows({"bm25": 0.1, "dense": 0.1, "hybrid": 0.95}, method=method, sessions=1500)
+    result = _online(tmp_path, rows)
+    assert result.decision is not None
+    assert (result.decision.outcome, result.decision.systems) == ("ship", ("hybrid",))
+    assert "preferred to every other system (next: " in result.sentences[0]
+
+
+def test_two_systems_that_both_beat_the_baseline_are_named_although_nothing_is_decided(tmp_path: Path) -> None:
+    rows = interleaved_rows({"bm25": 0.0, "dense": 0.9, "hybrid": 0.9}, sessions=1500)
+    result = _online(tmp_path, rows)
+    assert result.decision is not None
+    assert {pair.system for pair in result.decision.better} == {"dense", "hybrid"}
+    assert [sentence.partition(":")[0] for sentence in result.sentences[1:3]] == [
+        "dense is better than bm25",
+        "hybrid is better than bm25",
+    ]
+
+
+def test_the_order_of_lines_within_a_second_changes_nothing(tmp_path: Path) -> None:
+    rows = interleaved_rows(_CLEAR, sessions=300, days=3)
+    expected = _numbers(_online(tmp_path, rows))
+    for seed in range(3):
+        random.Random(seed).shuffle(rows)
+        assert _numbers(_online(tmp_path, rows)) == expected
+
+
+def test_other_names_of_systems_give_the_same_numbers(tmp_path: Path) -> None:
+    renamed = interleaved_rows({"zebra": 0.4, "ant": 0.7}, sessions=400)
+    first = _online(tmp_path, interleaved_rows({"bm25": 0.4, "hybrid": 0.7}, sessions=400)).to_dict()
+    second = _online(tmp_path, renamed).to_dict()
+    text = str(second).replace("'zebra'", "'bm25'").replace("'ant'", "'hybrid'").replace("ant leads", "hybrid leads")
+    assert text.replace("Ship ant", "Ship hybrid").replace("zebra", "bm25") == str(first)
+
+
+def test_exchanged_systems_give_the_opposite_difference(tmp_path: Path) -> None:
+    rows = interleaved_rows({"bm25": 0.4, "hybrid": 0.7}, sessions=400)
+    first = _pair(_online(tmp_path, rows))
+    for row in rows:
+        record = row.get("query_attributes", {}).get("rankproof")
+        if record:
+            record["systems"] = record["systems"][::-1]
+    assert _pair(_online(tmp_path, rows)) == (first[1], first[0], first[2])
+
+
+def test_equal_rankings_are_ties_and_decide_nothing_by_few_sessions(tmp_path: Path) -> None:
+    rows = list[Row]()
+    for number in range(200):
+        docs = [f"d{at}" for at in range(5)]
+        shown = rp.interleave({"A": docs, "B": docs}, seed=number)
+        rows += [
+            query_row(f"q{number}", f"u{number}", shown.docs, **shown.to_dict()),
+            event_row(f"q{number}", f"u{number}", "d0"),
+        ]
+    result = _online(tmp_path, rows)
+    assert result.decision is not None
+    assert result.decision.outcome == "not_decided"
+    assert any("200 sessions (100.0%) had the same list from all systems: each is a tie" in note for note in result.notes)
+
+
+def _preferences(signs: list[int], margin: float = 0.01, **options: Any) -> Any:
+    """The decision on one session per user, each preferring the second system (1), the first (-1) or none (0)."""
+    credit = np.array([[float(sign < 0), float(sign > 0)] for sign in signs])
+    count = len(signs)
+    users = np.arange(count, dtype=np.int32)
+    values = Preferences(("A", "B"), users, np.full(count, np.nan), users, credit, np.ones(count, dtype=np.int32))
+    return decide_live(LiveCase(values, margin, LiveEvidence("interleaving", count), **options))
+
+
+def test_an_interval_within_the_margin_is_either_and_the_cheaper_one_with_costs() -> None:
+    from rankproof._analysis.decision.record import Costs
+
+    signs = [1, -1, *[0] * 38] * 250
+    assert _preferences(signs).outcome == "either"
+    assert _preferences(signs, baseline="A").outcome == "keep"
+    cheaper = _preferences(signs, costs=Costs("given", {"A": 5.0, "B": 1.0}))
+    assert (cheaper.outcome, cheaper.kind, cheaper.systems) == ("ship", "cheaper", ("B",))
+    assert cheaper.sentences[0].startswith("Ship B: 5 times cheaper than A and no difference that matters")
+
+
+def test_a_measurably_worse_system_is_kept_only_to_save_cost() -> None:
+    from rankproof._analysis.decision.record import Costs
+
+    signs = [1] * 60 + [0] * 9940
+    assert _preferences(signs).systems == ("B",)
+    cheaper = _preferences(signs, costs=Costs("given", {"A": 1.0, "B": 3.0}))
+    assert (cheaper.outcome, cheaper.kind, cheaper.systems) == ("keep", "cheaper_and_worse", ("A",))
+    assert "only to save cost: it is 3 times cheaper, and B is measurably better by" in cheaper.sentences[0]
+
+
+def test_users_that_agree_with_themselves_count_once() -> None:
+    def width(repeats: int) -> float:
+        credit = np.repeat([[0.0, 1.0], [1.0, 0.0]] * 100, repeats, axis=0)
+        users = np.repeat(np.arange(200, dtype=np.int32), repeats)
+        rows = np.arange(len(users), dtype=np.int32)
+        values = Preferences(("A", "B"), users, np.zeros(len(users)), rows, credit, np.ones(len(users), dtype=np.int32))
+        return float(np.diff(values.compare(1, 0).ci)[0])
+
+    assert width(5) == pytest.approx(width(1))
+
+
+def _with_record(change: Callable[[dict[str, Any]], None], first: int = 450) -> list[Row]:
+    """The rows with another record in the second half of the sessions."""
+    rows = interleaved_rows(_CLEAR)
+    for row in rows:
+        if "query_attributes" in row and int(row["query_id"][1:]) >= first:
+            change(row["query_attributes"]["rankproof"])
+    return rows
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda record: record.update(systems=["bm25", "dense"]), lambda record: record.update(method="team-draft-plain")],
+    ids=["systems", "method"],
+)
+def test_a_change_of_systems_or_method_decides_nothing_and_its_fix_works(tmp_path: Path, change: Callable[[Any], None]) -> None:
+    rows = _with_record(change)
+    result = _online(tmp_path, rows)
+    assert result.decision is not None
+    assert (result.decision.outcome, result.decision.reason) == ("not_decided", "log")
+    assert "log.jsonl:1; " in result.sentences[0]
+    since = result.sentences[0].partition("--since ")[2].rstrip(".")
+    assert _online(tmp_path, rows, since=since).decision.outcome == "ship"  # type: ignore[union-attr]
+
+
+def test_teams_that_are_logged_wrongly_decide_nothing(tmp_path: Path) -> None:
+    rows = _with_record(lambda record: record.update(teams=[0 if team >= 0 else team for team in record["teams"]]), first=0)
+    result = _online(tmp_path, rows)
+    assert result.decision is not None
+    assert result.decision.reason == "log"
+    assert "the teams are logged wrongly" in result.sentences[0]
+
+
+def test_a_user_with_many_clicks_gets_a_note(tmp_path: Path) -> None:
+    rows = interleaved_rows(_CLEAR)
+    for row in rows:
+        if int(row["query_id"][1:]) < 100:
+            row["client_id"] = "busy"
+    notes = _online(tmp_path, rows).notes
+    assert any(note.startswith("user busy has 1") and "--bot WORD" in note for note in notes)
+
+
+def test_several_experiments_need_a_name(tmp_path: Path) -> None:
+    rows = _with_record(lambda record: record.update(experiment="other"))
+    with pytest.raises(InputError, match="several experiments: test, other; choose one with experiment=NAME"):
+        _online(tmp_path, rows)
+    result = _online(tmp_path, rows, experiment="other")
+    assert (result.facts["sessions"], result.facts["experiment"]) == (450, "other")
+    with pytest.raises(UsageError, match="did you mean other"):
+        _online(tmp_path, rows, experiment="othr")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"baseline": "hybird"}, "did you mean hybrid"),
+        ({"costs": {"dense": 1.0}}, "no system is called dense"),
+        ({"primary": "CTR@3"}, "primary= is for A/B tests"),
+        ({"guardrails": "CTR>0"}, "guardrail"),
+        ({"since": "2030-01-01"}, "no session is from 2030-01-01T00:00:00 on"),
+    ],
+)
+def test_an_option_that_does_not_fit_is_named(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        _online(tmp_path, interleaved_rows(_EQUAL, sessions=50), **options)
+
+
+def test_clicks_of_no_known_action_are_an_error_that_names_the_actions(tmp_path: Path) -> None:
+    rows = interleaved_rows(_CLEAR, sessions=50)
+    for row in rows:
+        if "action_name" in row:
+            row["action_name"] = "tap"
+    with pytest.raises(
+        InputError, match="no clicks on documents that were shown, in 50 sessions; its actions are tap: clicks=ACTION"
+    ):
+        _online(tmp_path, rows)
+    assert _online(tmp_path, rows, clicks="tap").facts["clicks"] > 0  # type: ignore[operator]
+
+
+def test_clicks_on_unknown_documents_only_are_an_error(tmp_path: Path) -> None:
+    rows = [
+        query_row("q1", "u1", ["a", "b"], variant="A"),
+        event_row("q1", "u1", "zzz"),
+        query_row("q2", "u2", ["a"], variant="B"),
+    ]
+    with pytest.raises(InputError, match="1 of a document that was not shown"):
+        _online(tmp_path, rows)
+
+
+def test_a_log_of_one_ranking_has_nothing_to_compare(tmp_path: Path) -> None:
+    rows = [query_row("q1", "u1", ["a", "b"]), event_row("q1", "u1", "a")]
+    with pytest.raises(InputError, match="the log holds one ranking system, so there is nothing to compare"):
+        _online(tmp_path, rows)
+
+
+def test_a_plain_table_says_the_same_as_the_records(tmp_path: Path) -> None:
+    rows = interleaved_rows(_CLEAR, sessions=300)
+    lines = ["session,user,time,system,rank,doc,action"]
+    for row in rows:
+        if "query_attributes" in row:
+            teams = row["query_attributes"]["rankproof"]["teams"]
+            for rank, (doc, team) in enumerate(zip(row["query_response_hit_ids"], teams, strict=True), 1):
+                system = "" if team < 0 else ("bm25", "hybrid")[team]
+                lines.append(f"{row['query_id']},{row['client_id']},{row['timestamp']},{system},{rank},{doc},impression")
+        else:
+            doc = row["event_attributes"]["object"]["object_id"]
+            lines.append(f"{row['query_id']},{row['client_id']},{row['timestamp']},,,{doc},click")
+    file = tmp_path / "log.csv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    plain, recorded = rp.online(str(file)), _online(tmp_path, rows)
+    assert _pair(plain) == _pair(recorded)
+    assert any("the baseline is the first system by name" in note for note in plain.notes)
+
+
+def test_the_trend_has_the_look_of_each_day(tmp_path: Path) -> None:
+    result = _online(tmp_path, interleaved_rows(_CLEAR, days=5))
+    trend = result.table("trend")
+    assert trend is not None
+    assert [row[0] for row in trend.rows] == [f"2025-11-0{day}" for day in range(3, 8)]
+    assert result.decision is not None
+    assert trend.rows[-1][4] == pytest.approx(result.decision.against[0].difference)
+
+
+def test_segments_add_up(tmp_path: Path) -> None:
+    rows = interleaved_rows(_CLEAR, attributes=lambda number: {"device": "phone" if number % 3 else "desktop"})
+    table = _online(tmp_path, rows, by="device").table("segments")
+    assert table is not None
+    assert {row[1]: row[3] for row in table.rows} == {"phone": 600, "desktop": 300}
+
+
+def test_sessions_before_the_start_do_not_count(tmp_path: Path) -> None:
+    rows = interleaved_rows(_CLEAR, days=9)
+    assert _online(tmp_path, rows, since=START + 3 * 86_400).facts["sessions"] == 600
+
+
+def test_a_shown_document_that_is_clicked_counts_for_its_team(tmp_path: Path) -> None:
+    record = {"version": 1, "experiment": "e", "method": "team-draft", "systems": ["A", "B"], "teams": [0, 1, -1]}
+    rows = [
+        query_row(f"q{at}", f"u{at}", [RELEVANT, "x", "y"], rankproof={**record, "teams": [at % 2, 1 - at % 2, -1]})
+        for at in range(200)
+    ]
+    rows += [event_row(f"q{at}", f"u{at}", RELEVANT if at % 2 else "x") for at in range(150)]
+    rows += [event_row(f"q{at}", f"u{at}", "y") for at in range(150, 200)]
+    result = _online(tmp_path, rows)
+    assert _pair(result) == ("B", "A", 150 / 200)
+    assert result.decision is not None
+    assert result.decision.against[0].differing == 150

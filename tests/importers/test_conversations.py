@@ -1,0 +1,128 @@
+"""Conversations of several tools as rows of questions: sessions, turns, contexts, searches and references."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof._importers.base import Imported
+from rankproof._importers.registry import import_source
+
+FOUNDED = "Oslo was founded in 1040 by Harald Hardrada."
+CAPITAL = "Oslo is the capital of Norway."
+SEARCH = {"id": "1", "type": "function", "function": {"name": "search", "arguments": '{"query": "Oslo founding year"}'}}
+OPENAI = {
+    "session_id": "s1",
+    "messages": [
+        {"role": "system", "content": "Answer briefly."},
+        {"role": "user", "content": "When was Oslo founded?"},
+        {"role": "assistant", "content": None, "tool_calls": [SEARCH]},
+        {"role": "tool", "tool_call_id": "1", "content": json.dumps([FOUNDED])},
+        {"role": "assistant", "content": "In 1040."},
+        {"role": "user", "content": "And by whom?"},
+        {"role": "tool", "tool_call_id": "2", "content": json.dumps({"results": [{"id": "d1", "text": FOUNDED}]})},
+        {"role": "assistant", "content": "By Harald Hardrada."},
+    ],
+}
+RAGAS = {
+    "id": "s1",
+    "user_input": [
+        {"type": "human", "content": "When was Oslo founded?"},
+        {"type": "ai", "content": "", "tool_calls": [{"name": "search", "args": {"query": "Oslo founding year"}}]},
+        {"type": "tool", "content": FOUNDED},
+        {"type": "ai", "content": "In 1040."},
+        {"type": "human", "content": "And by whom?"},
+        {"type": "tool", "content": FOUNDED},
+        {"type": "ai", "content": "By Harald Hardrada."},
+    ],
+}
+DEEPEVAL = {
+    "name": "x",
+    "thread_id": "s1",
+    "turns": [
+        {"role": "user", "content": "When was Oslo founded?"},
+        {"role": "assistant", "content": "In 1040.", "retrieval_context": [FOUNDED]},
+        {"role": "user", "content": "And by whom?"},
+        {"role": "assistant", "content": "By Harald Hardrada.", "retrieval_context": [FOUNDED]},
+    ],
+}
+
+
+def imported(path: Path, *rows: Any) -> Imported:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return import_source(path)
+
+
+def retrieved(result: Imported) -> dict[str, int]:
+    """How many passages each question retrieved."""
+    return dict(Counter(row.query for row in result.runs["a"].rows()))
+
+
+def turns(result: Imported) -> list[tuple[str, str, str, int]]:
+    """The id, text, session and turn of each question."""
+    queries = result.dataset.queries.values()
+    return [(query.id, query.text, query.fields["session"], query.fields["turn"]) for query in queries]
+
+
+@pytest.mark.parametrize("row", [OPENAI, RAGAS, DEEPEVAL], ids=["openai", "ragas", "deepeval"])
+def test_each_turn_that_retrieved_something_is_a_question_of_its_session(tmp_path: Path, row: dict[str, Any]) -> None:
+    result = imported(tmp_path / "a.jsonl", row)
+    assert turns(result) == [("s1/1", "When was Oslo founded?", "s1", 1), ("s1/2", "And by whom?", "s1", 2)]
+    assert [answer.text for answer in result.answers["a"].values()] == ["In 1040.", "By Harald Hardrada."]
+    assert retrieved(result) == {"s1/1": 1, "s1/2": 1}
+
+
+def test_a_question_keeps_what_was_said_before_it_and_what_was_searched_for(tmp_path: Path) -> None:
+    first, second = imported(tmp_path / "a.jsonl", OPENAI).dataset.queries.values()
+    assert (first.fields["history"], first.fields["searches"]) == ([], ["Oslo founding year"])
+    assert second.fields["history"] == ["user: When was Oslo founded?", "assistant: In 1040."]
+
+
+def test_turns_that_retrieved_nothing_are_counted(tmp_path: Path) -> None:
+    greeting = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+    result = imported(tmp_path / "a.jsonl", {"session_id": "s1", "messages": [*greeting, *OPENAI["messages"]]})
+    assert [query for query, *_ in turns(result)] == ["s1/2", "s1/3"]
+    (rows,) = [count for count in result.report.counts if count.part == "rows of a"]
+    assert [str(dropped) for dropped in rows.dropped] == ["1 of turns that retrieved nothing (first at line 1)"]
+
+
+def test_contexts_of_a_whole_conversation_belong_to_each_turn_and_its_reference_to_the_last(tmp_path: Path) -> None:
+    messages = [message for message in OPENAI["messages"] if message["role"] in ("user", "assistant") and message["content"]]
+    row = {"session_id": "s1", "messages": messages, "contexts": [FOUNDED, CAPITAL], "reference": "Harald Hardrada"}
+    result = imported(tmp_path / "a.jsonl", row)
+    assert retrieved(result) == {"s1/1": 2, "s1/2": 2}
+    assert [query.fields.get("answers") for query in result.dataset.queries.values()] == [None, ["Harald Hardrada"]]
+
+
+def test_a_passage_that_two_searches_of_a_turn_retrieved_counts_once(tmp_path: Path) -> None:
+    tools = [{"role": "tool", "content": json.dumps([CAPITAL, FOUNDED])}, {"role": "tool", "content": json.dumps([FOUNDED])}]
+    row = {"messages": [{"role": "user", "content": "q"}, *tools, {"role": "assistant", "content": "a"}]}
+    result = imported(tmp_path / "a.jsonl", row)
+    assert list(retrieved(result).values()) == [2]
+
+
+def test_two_systems_with_the_same_sessions_have_the_same_questions(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for path, row in zip(paths, (OPENAI, DEEPEVAL), strict=True):
+        path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    result = import_source(paths)
+    assert len(result.dataset.queries) == 2
+    assert [list(answers) for answers in result.answers.values()] == [["s1/1", "s1/2"]] * 2
+
+
+def test_sessions_without_ids_are_named_by_their_questions_and_repeated_ids_get_a_number(tmp_path: Path) -> None:
+    unnamed = {"messages": OPENAI["messages"]}
+    sessions = [session for *_, session, _ in turns(imported(tmp_path / "a.jsonl", unnamed, unnamed))]
+    assert sessions[0] == sessions[1]
+    assert sessions[2] == sessions[3] == f"{sessions[0]}-2"
+
+
+def test_a_conversation_with_an_unknown_role_is_counted_with_its_line(tmp_path: Path) -> None:
+    odd = {"messages": [{"role": "user", "content": "q"}, {"role": "narrator", "content": "x"}]}
+    result = imported(tmp_path / "a.jsonl", OPENAI, odd)
+    (rows,) = [count for count in result.report.counts if count.part == "rows of a"]
+    assert [str(dropped) for dropped in rows.dropped] == ["1 without a question (first at line 2)"]
