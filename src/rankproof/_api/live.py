@@ -7,12 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rankproof._analysis.online.options import USUAL_PRIMARY, OnlineOptions
-<<<<<<< HEAD
 from rankproof._data.validation import FILES, public
-=======
-from rankproof._data.validation import public
 from rankproof._evaluation.options import RunLike
->>>>>>> main
 from rankproof._importers.search_log.options import BOTS, CLICKS, LogOptions
 from rankproof._registry import Option
 from rankproof._results.decision_settings import COSTS
@@ -27,13 +23,14 @@ Names = str | Sequence[str]
 
 @public
 def online(
-<<<<<<< HEAD
-    log: Annotated[Any, Option("the files of a log: UBI queries and events, or a table; or a data frame", typed=FILES)],
-=======
     log: Annotated[
-        Any, Option("the files of a log: UBI queries and events, or a table; or a data frame", unset="needed without a history")
+        Any,
+        Option(
+            "the files of a log: UBI queries and events, or a table; or a data frame",
+            unset="needed without a history",
+            typed=FILES,
+        ),
     ] = None,
->>>>>>> main
     *,
     value: Annotated[
         RunLike | None,
