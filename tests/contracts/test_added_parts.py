@@ -23,13 +23,13 @@ from rankproof._cli.commands.completion import all_commands
 from rankproof._cli.main import main
 from rankproof._data.arrays import FloatArray
 from rankproof._data.identity import identity
-from rankproof._data.option_schema import json_schema
 from rankproof._data.run import RunRow
 from rankproof._data.table import Table
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.method import METHODS, FusionSettings, fusion_method, methods_with
 from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof._io.option_schema import json_schema
 from rankproof._registry import RecordTable, _settings, summaries
 from rankproof._results.folder import save_results
 from rankproof._tune.parameters import tuned_system

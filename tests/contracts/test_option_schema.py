@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import rankproof
-from rankproof._data.option_schema import json_schema, option_records, part_settings
 from rankproof._data.validation import checked_setting
+from rankproof._io.option_schema import json_schema, option_records, part_settings
 from rankproof._registry import RecordTable
 from rankproof.errors import UsageError
 from support.registries import all_registries

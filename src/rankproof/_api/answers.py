@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rankproof._data.validation import FILES, LABELS, REL, public
 from rankproof._evaluation.options import QrelsLike
-from rankproof._llm.options import BUDGET, REPLIES
+from rankproof._io.model_options import BUDGET, REPLIES
 from rankproof._registry import Option
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rankproof._data.validation import FILES, NAMED_FILES, REL, SEED, public
 from rankproof._evaluation.options import QrelsLike, RunLike
-from rankproof._llm.options import BUDGET, REPLIES
+from rankproof._io.model_options import BUDGET, REPLIES
 from rankproof._registry import Option
 from rankproof.errors import UsageError, type_phrase
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, TypedDict
 
 from rankproof._data.validation import GradeMapOption, OnConflictOption
-from rankproof._llm.options import BUDGET
+from rankproof._io.model_options import BUDGET, CACHE
 from rankproof._registry import Option
 
 DATASET = Option(
@@ -76,7 +76,6 @@ PARTITION_SIZE = Option(
     default=250_000,
     rare=True,
 )
-CACHE = Option("the cache folder, see `rankproof cache`", metavar="FOLDER", unset="that of this user", rare=True)
 CACHE_LIMIT = Option(
     "after the run, remove what was used longest ago until the cache has at most this size, such as 20GB",
     metavar="SIZE",

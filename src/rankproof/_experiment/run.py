@@ -42,7 +42,6 @@ from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.levels import Levels, evaluate_levels
 from rankproof._experiment.options import (
     ASK_AGAIN,
-    CACHE,
     CACHE_LIMIT,
     LATENCY_QUERIES,
     ON,
@@ -56,11 +55,11 @@ from rankproof._experiment.repeats import RepeatedRuns, repeat_notes, repeated_s
 from rankproof._experiment.runner import StageRun, StageRunner
 from rankproof._io.cache_items import CacheUse, checked_size
 from rankproof._io.corpus_store import CorpusStorage
+from rankproof._io.model_options import BUDGET, CACHE
 from rankproof._io.open import path_text
 from rankproof._io.paths import cache_home
 from rankproof._llm.budget import Budget
 from rankproof._llm.cache import ResponseCaches
-from rankproof._llm.options import BUDGET
 from rankproof._llm.session import LLMSession
 from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult, SystemRun

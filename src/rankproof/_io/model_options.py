@@ -20,6 +20,7 @@ BUDGET = Option(
     unset="none",
     typed=str,
 )
+CACHE = Option("the cache folder, see `rankproof cache`", metavar="FOLDER", unset="that of this user", rare=True)
 REPLIES = Option(
     "the folder of replies", unset="none; on the command line that of `rankproof cache`", metavar="FOLDER", rare=True
 )
