@@ -52,7 +52,7 @@ def codes_of(table: dict[str, Any]) -> list[str]:
 def test_a_dataset_alone_gets_the_checks_that_it_allows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = findings(capsys, folder_of(clean_example(), tmp_path / "data"))
     assert codes_of(table) == []
-    assert set(table["facts"]["skipped"].values()) == {"rankings", "stages", "training queries", "training judgements"}
+    assert set(table["facts"]["skipped"].values()) == {"rankings", "stages", "training queries", "training judgements", "log"}
 
 
 def test_a_dataset_with_runs_is_examined_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +106,7 @@ def test_the_built_in_dataset_is_examined_by_its_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert set(findings(capsys, "sample")["facts"]["skipped"].values()) == {
-        *("rankings", "stages", "training queries", "training judgements"),
+        *("rankings", "stages", "training queries", "training judgements", "log"),
     }
     Path("own.run").write_text("q001 Q0 nowhere 1 1.0 own\n")
     assert "unknown-documents" in codes_of(findings(capsys, "sample", "own.run", "-m", "nDCG@10"))

@@ -58,9 +58,9 @@ LIBRARIES = [
 ]
 """Stages with a library that may send reports about its use."""
 LOG = '{"question": "where?", "answer": "In Paris.", "contexts": ["Paris is in France."], "reference": "Paris"}\n'
-SEARCH_LOG = """session,user,time,system,rank,doc,action
-s1,ann,2026-11-03T10:00:00Z,bm25,1,d1,
-s1,ann,2026-11-03T10:00:05Z,bm25,1,d1,click
+SEARCH_LOG = """session,user,time,query,system,rank,doc,action
+s1,ann,2026-11-03T10:00:00Z,pan,bm25,1,d1,
+s1,ann,2026-11-03T10:00:05Z,pan,bm25,1,d1,click
 """
 VERBS: dict[str, list[str]] = {
     "run": ["systems.toml", "-o", "results"],
@@ -79,6 +79,7 @@ VERBS: dict[str, list[str]] = {
     "stability": ["results", "--splits", "20", "--rounds", "2"],
     "answers": ["log.jsonl", "-o", "answers"],
     "online": ["search_log.csv"],
+    "sample": ["search_log.csv", "-n", "30", "--min-users", "1"],
     "gate": ["results", "--save", "baseline.json"],
     "report": ["results", "-o", "report.html"],
     "serve": ["results"],

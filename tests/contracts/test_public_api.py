@@ -140,6 +140,7 @@ FUNCTIONS = {
     "import": "import_dataset",
     "eval": "evaluate",
     "answers": "evaluate_answers",
+    "sample": "sample_queries",
 }
 """The function of a command, where it has another name."""
 TERMINAL_ONLY = {

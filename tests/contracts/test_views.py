@@ -58,6 +58,21 @@ def live() -> rp.types.OnlineResult:
     return rp.online(pandas.concat([rows.assign(action="shown"), rows.assign(action="click")]))
 
 
+def searches() -> pandas.DataFrame:
+    """Searches with hostile texts and users."""
+    rows = {"session": [*map(str, range(len(STRINGS)))], "user": STRINGS, "query": STRINGS, "action": [""] * len(STRINGS)}
+    return pandas.DataFrame(rows)
+
+
+def checked_sample() -> rp.types.SampleCheck:
+    """A sample of hostile queries, checked with the same log."""
+    from rankproof._api.sampling import check_sample
+
+    with TemporaryDirectory() as folder:
+        rp.sample_queries(searches(), f"{folder}/set", min_users=1)
+        return check_sample(searches(), f"{folder}/set")
+
+
 VALUES: dict[type, Callable[[], Any]] = {
     rp.Qrels: lambda: results().qrels,
     rp.Run: lambda: results().system_runs[0].run,
@@ -86,6 +101,8 @@ VALUES: dict[type, Callable[[], Any]] = {
     rp.types.GateResult: lambda: rp.gate(results(), baseline=results()),
     rp.types.Report: lambda: rp.report(results()),
     rp.types.OnlineResult: live,
+    rp.types.QuerySample: lambda: rp.sample_queries(searches(), min_users=1),
+    rp.types.SampleCheck: checked_sample,
     rp.types.Export: lambda: rp.export(results()),
     rp.types.ConvertResult: converted,
     rp.types.Plots: lambda: rp.plot(results(), kind="bars"),

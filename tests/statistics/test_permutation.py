@@ -190,6 +190,7 @@ def test_the_stream_of_a_seed_never_changes() -> None:
         "halves": 0xE6E15B9D4E1AF190,
         "grades": 0xDCF66EAFAA622652,
         "questions": 0x2644562515CF5125,
+        "traffic": 0xE9A05A4D6EF14D70,
     }
 
 

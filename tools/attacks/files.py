@@ -65,6 +65,7 @@ OVER_FILES: Mapping[str, Sequence[str]] = {
     "import": ["FILE", "-o", "out"],
     "answers": ["FILE"],
     "online": ["FILE"],
+    "sample": ["FILE", "--min-users", "1"],
     "generate": ["FILE", "--by", "heuristic", "-o", "out-queries"],
 }
 """Commands that read a file of the user, with their arguments; other commands read files in the same way."""

@@ -130,6 +130,23 @@ def _write_click_log(prefix: str, shown: Callable[[str, int], list[str]]) -> Non
     _write_lines(f"{prefix}events.ndjson", events)
 
 
+def write_live_log(rankings: Mapping[str, Mapping[str, list[str]]], path: str, *, sessions: int) -> None:
+    """A UBI log of interleaved lists: 1,000 users who search 400 times a day, and click by the grade."""
+    sample, chance, rows = rp.read_dataset("sample"), random.Random(1), []
+    queries = list(sample.qrels)
+    for number in range(sessions):
+        query, user, key = chance.choice(queries), f"u{chance.randrange(1000)}", f"s{number}"
+        shown = rp.interleave({name: own[query] for name, own in rankings.items()}, seed=key, experiment="2026-11-hybrid")
+        asked = {"query_id": key, "client_id": user, "timestamp": 1_762_128_000 + 216 * number}
+        attributes = {**shown.to_dict(), "device": ("phone", "desktop")[number % 3 == 0]}
+        text = {"user_query": sample.queries[query].text, "query_response_hit_ids": shown.docs}
+        rows.append({**asked, **text, "query_attributes": attributes})
+        for rank, doc in enumerate(shown.docs, start=1):
+            if chance.random() < _ATTRACTIVE[sample.qrels[query].get(doc, 0)] / rank:
+                rows.append({**asked, "action_name": "click", "event_attributes": {"object": {"object_id": doc}}})
+    _write_lines(path, rows)
+
+
 def _sample_vectors() -> tuple[list[str], list[str], list[list[float]]]:
     """Ids, texts and static vectors of the sample's documents."""
     corpus = rp.read_dataset("sample").corpus

@@ -23,7 +23,7 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.options import SegmentOptions
 from rankproof._analysis.query_groups import MIN_QUERIES, Grouping, small_segment_warnings
 from rankproof._analysis.values import measure_results
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, weight_column, weights_by_query
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_p, format_value, pluralise
 from rankproof._evaluation.result import MeasureResult
@@ -100,7 +100,8 @@ def _rows_over_same_queries(
     rows = []
     for index, (segment, chosen) in enumerate(places.items()):
         inside, outside = values[chosen], np.delete(values, chosen, axis=0)
-        own_weights, other_weights = (None, None) if weights is None else (weights[chosen], np.delete(weights, chosen))
+        others = np.delete(np.arange(len(values)), chosen)
+        own_weights, other_weights = (None, None) if weights is None else (weights[chosen], weights[others])
         is_tested = min(len(inside), len(outside)) >= MIN_QUERIES
         for column, name in enumerate(names):
             own = inside[:, column]
@@ -114,8 +115,8 @@ def _rows_over_same_queries(
 def _weights(result: MeasureResult, ids: Sequence[str]) -> FloatArray | None:
     if result.weights is None:
         return None
-    by_query = dict(zip(result.query_ids, result.weights.tolist(), strict=True))
-    return np.array([by_query[query] for query in ids])
+    by_query = weights_by_query(result.query_ids, result.weights)
+    return weight_column(by_query[query] for query in ids)
 
 
 def _corrected(rows: Sequence[SegmentRow], options: SegmentOptions) -> list[SegmentRow]:

@@ -6,9 +6,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rankproof._data.validation import FILES, LABELS, REL, public
+from rankproof._data.validation import BUDGET, FILES, LABELS, REL, REPLIES, public
 from rankproof._evaluation.options import QrelsLike
-from rankproof._io.model_options import BUDGET, REPLIES
 from rankproof._registry import Option
 
 if TYPE_CHECKING:

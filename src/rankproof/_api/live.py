@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from rankproof._analysis.online.result import OnlineResult
 
 Names = str | Sequence[str]
+LOG_OPTION = Option("the files of a log: UBI queries and events, or a table; or a data frame")
+COLUMNS_OPTION = Option(
+    "the column of a role in a plain table, such as session=visit", flag="--set", metavar="ROLE=COLUMN", repeated=True
+)
+USER_OPTION = Option("the field of the user", metavar="FIELD", unset="client_id, or the column user")
+BOTS_OPTION = Option(
+    "a word in the ids of users that are bots", flag="--bot", metavar="WORD", repeated=True, unset=", ".join(BOTS), rare=True
+)
+MOST_SESSIONS_OPTION = Option("users with more sessions in a day are bots", least=1, metavar="N", rare=True)
 
 
 @public
@@ -44,13 +53,8 @@ def online(
     history: Annotated[
         Any, Option("past experiments with offline and online differences: do they agree?", metavar="FILE", unset="none")
     ] = None,
-    columns: Annotated[
-        Mapping[str, str] | None,
-        Option(
-            "the column of a role in a plain table, such as session=visit", flag="--set", metavar="ROLE=COLUMN", repeated=True
-        ),
-    ] = None,
-    user: Annotated[str | None, Option("the field of the user", metavar="FIELD", unset="client_id, or the column user")] = None,
+    columns: Annotated[Mapping[str, str] | None, COLUMNS_OPTION] = None,
+    user: Annotated[str | None, USER_OPTION] = None,
     variant: Annotated[
         str | None, Option("the field of the variant of an A/B test", metavar="FIELD", unset="query_attributes.variant")
     ] = None,
@@ -96,18 +100,8 @@ def online(
         int, Option("the number of users at which intervals are narrowest", least=100, metavar="USERS", rare=True)
     ] = USUAL_USERS,
     window: Annotated[float, Option("hours after a query in which its events count", above=0, metavar="HOURS", rare=True)] = 24.0,
-    bots: Annotated[
-        Names,
-        Option(
-            "a word in the ids of users that are bots",
-            flag="--bot",
-            metavar="WORD",
-            repeated=True,
-            unset=", ".join(BOTS),
-            rare=True,
-        ),
-    ] = (),
-    most_sessions: Annotated[int, Option("users with more sessions in a day are bots", least=1, metavar="N", rare=True)] = 1000,
+    bots: Annotated[Names, BOTS_OPTION] = (),
+    most_sessions: Annotated[int, MOST_SESSIONS_OPTION] = 1000,
 ) -> OnlineResult:
     """What users prefer, from a log of interleaved lists or of an A/B test, with an interval that is valid at every look.
 
@@ -190,6 +184,12 @@ def _rankings_by_text(value: RunLike, dataset: Any) -> dict[str, dict[str, list[
         whole = run if isinstance(run, Run) else read_run(run) if isinstance(run, str) else Run(run, name=name)
         rankings[name] = {texts.get(key, key): docs for key, docs in ranked_documents(whole).items()}
     return rankings
+
+
+def log_options(*, columns: Any, user: str | None, bots: Names, most_sessions: int) -> LogOptions:
+    """How a log is read whose queries alone count."""
+    words = _listed("bots", bots) or BOTS
+    return LogOptions(columns=_columns(columns), user=user, bots=words, most_sessions=most_sessions)
 
 
 def _listed(name: str, value: Any) -> tuple[str, ...]:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rankproof._data.validation import FILES, NAMED_FILES, REL, SEED, public
+from rankproof._data.validation import BUDGET, FILES, NAMED_FILES, REL, REPLIES, SEED, public
 from rankproof._evaluation.options import QrelsLike, RunLike
-from rankproof._io.model_options import BUDGET, REPLIES
 from rankproof._registry import Option
 from rankproof.errors import UsageError, type_phrase
 

@@ -16,7 +16,6 @@ from rankproof.errors import InputError, UsageError, for_message
 if TYPE_CHECKING:
     from rankproof._analysis.answers.answer_input import AnswerInput
     from rankproof._analysis.answers.logged_answers import AnswerJudges, LoggedAnswers
-    from rankproof._data.claims import Nugget
     from rankproof._results.experiment_result import ExperimentResult
     from rankproof.measures._base import Measure
 
@@ -201,29 +200,16 @@ def read_logs(paths: Sequence[str], names: Sequence[str], settings: Mapping[str,
 
 def _with_options(given: LoggedAnswers, args: argparse.Namespace) -> LoggedAnswers:
     """The answers with the judgements, documents and nuggets of the options."""
-    from rankproof._analysis.answers.logged_answers import with_corpus, with_nuggets
+    from rankproof._api.answer_forms import logs_with_texts
     from rankproof._formats.read import read_qrels
-    from rankproof._importers.registry import read_documents
 
-    if args.qrels is not None:
-        given = replace(given, qrels=read_qrels(args.qrels, **judgement_options(args)))
-    if args.corpus is not None:
-        given = with_corpus(given, read_documents(args.corpus))
-    if args.nuggets is not None:
-        given = with_nuggets(given, _nuggets(args.nuggets))
-    return given
-
-
-def _nuggets(path: str) -> dict[str, tuple[Nugget, ...]]:
-    from rankproof._formats.claims import read_nuggets
-    from rankproof._io.open import open_source
-
-    return dict(read_nuggets(open_source(path)))
+    qrels = None if args.qrels is None else read_qrels(args.qrels, **judgement_options(args))
+    return logs_with_texts(given, qrels, None, args.corpus, args.nuggets)
 
 
 def _from_folder(args: argparse.Namespace) -> AnswerSource:
     from rankproof._analysis.answers.answer_input import has_failed_verdicts
-    from rankproof._analysis.answers.logged_answers import LoggedAnswers, with_nuggets
+    from rankproof._api.answer_forms import results_with_nuggets
     from rankproof._results.folder import load_results
 
     if len(args.files) > 1 or args.qrels or args.name or args.corpus:
@@ -231,10 +217,7 @@ def _from_folder(args: argparse.Namespace) -> AnswerSource:
             "a results folder cannot be mixed with other inputs",
             fix="specify one folder; it has its own judgements, names and texts",
         )
-    results = load_results(args.files[0])
-    if args.nuggets is not None:
-        texts = with_nuggets(LoggedAnswers(results.name, results.texts, {}), _nuggets(args.nuggets)).queries
-        results = replace(results, texts=texts)
+    results = results_with_nuggets(load_results(args.files[0]), args.nuggets)
     return AnswerSource(
         stored=results, again=args.nuggets is not None or (args.judge is not None and has_failed_verdicts(results))
     )

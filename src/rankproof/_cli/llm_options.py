@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.flags import add_flag, add_option, settings_by_name
 from rankproof._cli.terminal import Terminal
-from rankproof._io.model_options import BUDGET, CACHE, CONCURRENCY, ServerArguments
+from rankproof._data.validation import BUDGET, CACHE, CONCURRENCY, ServerArguments
 from rankproof._registry import Option, Setting
 from rankproof.errors import UsageError, for_message
 

@@ -28,6 +28,7 @@ GROUPS: Mapping[str, tuple[Component, ...]] = {
     ),
     "Live": _commands(
         online="say from a log of live search which system users prefer",
+        sample="draw queries that stand for the traffic of a log",
     ),
     "Look": _commands(
         serve="browse results, judge documents and label claims",

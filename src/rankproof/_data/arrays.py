@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,66 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Matrix = NDArray[np.float32]
 _Item = TypeVar("_Item", bound=np.generic)
+
+
+if TYPE_CHECKING:
+    _FloatBase = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
+else:
+    _FloatBase = np.ndarray
+
+
+class DrawnWeight(float):
+    """The weight of a query of a sample of the traffic; `chance` is the chance with which the query was drawn, 1 if certain."""
+
+    __slots__ = ("chance",)
+    chance: float
+
+    def __new__(cls, weight: float, chance: float) -> DrawnWeight:
+        """The weight with its chance, from above 0 to 1."""
+        drawn = super().__new__(cls, weight)
+        drawn.chance = chance
+        return drawn
+
+
+class DrawnWeights(_FloatBase):
+    """Weights of a sample of the traffic: an array that keeps the chances of its queries when queries are chosen.
+
+    What is computed from it is a plain array, so an interval that ignores the chances is only too wide.
+    """
+
+    chances: FloatArray
+
+    def __new__(cls, weights: FloatArray, chances: FloatArray) -> DrawnWeights:
+        """The weights with their chances."""
+        drawn = weights.view(cls)
+        drawn.chances = chances
+        return drawn
+
+    def __getitem__(self, rows: Any) -> Any:
+        """The weights of these rows with their chances; one weight is a number."""
+        chosen = self.view(np.ndarray)[rows]
+        return DrawnWeights(chosen, self.chances[rows]) if isinstance(chosen, np.ndarray) and chosen.ndim == 1 else chosen
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """The result of arithmetic, without chances."""
+        return array[()] if return_scalar else array.view(np.ndarray)
+
+
+def weight_column(weights: Iterable[float]) -> FloatArray:
+    """The weights of queries as an array, with the chances of a sample."""
+    listed = list(weights)
+    column = np.array(listed, np.float64)
+    if not any(isinstance(weight, DrawnWeight) for weight in listed):
+        return column
+    return DrawnWeights(column, np.array([getattr(weight, "chance", 0.0) for weight in listed], np.float64))
+
+
+def weights_by_query(queries: Sequence[str], weights: FloatArray) -> dict[str, float]:
+    """The weight of each query, with the chances of a sample."""
+    listed = weights.tolist()
+    if isinstance(weights, DrawnWeights):
+        listed = [DrawnWeight(weight, chance) for weight, chance in zip(listed, weights.chances.tolist(), strict=True)]
+    return dict(zip(queries, listed, strict=True))
 
 
 def read_only(array: NDArray[_Item]) -> NDArray[_Item]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, Literal, TypeVar
 
+from rankproof._data.arrays import DrawnWeight
 from rankproof._data.corpus import SHOWN_TEXT, SHOWN_TITLE, Corpus, TextRecord
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import row_error
@@ -82,8 +83,8 @@ class Texts(Viewed, Mapping[str, _Record], Generic[_Record]):
         return digest.hexdigest()
 
 
-WEIGHT_FIELD = "weight"
-"""The field of a query with its share of the traffic."""
+WEIGHT_FIELD, CHANCE_FIELD = "weight", "chance"
+"""The fields of a query with its share of the traffic, and in a sample of the traffic the chance with which it was drawn."""
 
 
 class Query(TextRecord):
@@ -115,10 +116,17 @@ class Queries(Texts[Query]):
         for query in self.values():
             if WEIGHT_FIELD not in query.fields:
                 raise row_error("weight-missing", source=self.source, line=query.line, query=query.id, text=query.text)
-        return {
-            key: checked_weight(query.fields[WEIGHT_FIELD], key, source=self.source, line=query.line)
-            for key, query in self.items()
-        }
+        return {key: self._weight(query) for key, query in self.items()}
+
+    def _weight(self, query: Query) -> float:
+        """The weight; with the chance of the query in a sample of the traffic."""
+        weight = checked_weight(query.fields[WEIGHT_FIELD], query.id, source=self.source, line=query.line)
+        chance = query.fields.get(CHANCE_FIELD)
+        if chance is None:
+            return weight
+        if isinstance(chance, bool) or not isinstance(chance, int | float) or not 0 < chance <= 1:
+            raise row_error("chance-value", source=self.source, line=query.line, token=str(chance), query=query.id)
+        return DrawnWeight(weight, float(chance))
 
 
 DatasetPart = Literal["documents", "judgements"]

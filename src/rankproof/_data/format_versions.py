@@ -50,3 +50,7 @@ def other_version(version: int, known: int) -> str:
 def other_version_fix(version: int, known: int, older_fix: str) -> str:
     """What to do about a file of another version; `older_fix` is for an older one."""
     return "upgrade rankproof" if version > known else older_fix
+
+
+QUERY_SAMPLE = 1
+"""Of sample.json beside the queries of a sample of the traffic."""

@@ -94,6 +94,10 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
         "weight {token} of query {query} is not from 1e-100 to 1e+100",
         "write the query's share of the traffic, such as 3 or 0.25",
     ),
+    "chance-value": (
+        "chance {token} of query {query} is not a number above 0 and at most 1",
+        "write queries.jsonl with rankproof sample, or remove the field chance",
+    ),
     "weight-missing": ("query {query} ({text}) has no weight, but others have one", "give every query a weight, or none"),
     "weight-columns": (
         "{found} columns where weights have 2 (query weight)",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import MISSING, dataclass
 from functools import wraps
 from numbers import Integral
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar
+from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar
 
 from rankproof._data.row_errors import OnConflict, OnDuplicate, row_error
 from rankproof._registry import Option, Setting, arguments_of, settings_of
@@ -233,6 +233,35 @@ LABELS = Option(
     unset="the file beside the results folder",
     rare=True,
 )
+BaseUrl = Annotated[
+    str, Option("the address of the server, OpenAI-compatible", metavar="URL", default="https://api.openai.com/v1", rare=True)
+]
+ApiKeyEnv = Annotated[str, Option("the environment variable with the API key, empty for none", metavar="VAR", rare=True)]
+CONCURRENCY = Option("how many calls run at once", least=1, most=256, metavar="N", rare=True)
+Concurrency = Annotated[int, CONCURRENCY]
+PriceIn = Annotated[float, Option("price of a million prompt tokens", least=0, most=1e6, metavar="X", rare=True)]
+PriceOut = Annotated[float, Option("price of a million reply tokens", least=0, most=1e6, metavar="X", rare=True)]
+BUDGET = Option(
+    "limits on calls to models and search engines: calls=500,tokens=2000000,money=1.50",
+    metavar="LIMITS",
+    unset="none",
+    typed=str,
+)
+CACHE = Option("the cache folder, see `rankproof cache`", metavar="FOLDER", unset="that of this user", rare=True)
+REPLIES = Option(
+    "the folder of replies", unset="none; on the command line that of `rankproof cache`", metavar="FOLDER", rare=True
+)
+
+
+class ServerArguments(TypedDict, total=False):
+    """The settings of a language model behind a server that are also flags."""
+
+    base_url: BaseUrl
+    api_key_env: ApiKeyEnv
+    price_in: PriceIn
+    price_out: PriceOut
+
+
 DOCUMENTS = Option("documents in the corpus, for the random ranking", least=1, unset="those of the results")
 BANDS = Option("band profiles as TOML, instead of the built-in ones", metavar="FILE", rare=True)
 PROFILE = Option("only this band profile", metavar="NAME", repeated=True, unset="all", rare=True)

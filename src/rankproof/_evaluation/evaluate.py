@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Unpack
 import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
-from rankproof._data.arrays import FloatArray, read_only
+from rankproof._data.arrays import FloatArray, read_only, weight_column
 from rankproof._data.run import Run
 from rankproof._data.text import example_ids, pluralise
 from rankproof._data.validation import NAMED_FILES, public
@@ -231,4 +231,4 @@ def _weights_of(queries: Sequence[str], weights: Mapping[str, float]) -> FloatAr
     if missing:
         what = f"{pluralise(len(missing), 'judged query has', 'judged queries have')} no weight: {example_ids(missing)}"
         raise UsageError(what, fix="give every judged query a weight")
-    return read_only(np.array([weights[query] for query in queries], np.float64))
+    return read_only(weight_column(weights[query] for query in queries))

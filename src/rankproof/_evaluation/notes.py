@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from rankproof._align.hits import Hits
-from rankproof._data.arrays import BoolArray, FloatArray
+from rankproof._data.arrays import BoolArray, FloatArray, weight_column
 from rankproof._data.grades import describe_conflicts, describe_converted, describe_judges, describe_merged
 from rankproof._data.ordering import RankScoreAgreement
 from rankproof._data.text import first_ids, pluralise
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
-from rankproof._statistics.means import effective_size
+from rankproof._statistics.means import weights_text
 
 if TYPE_CHECKING:
     from rankproof._evaluation.result import MeasureResult, SystemResult
@@ -161,9 +161,7 @@ def evaluation_notes(
 def _about_weights(hits: Hits, options: EvaluateOptions) -> Note:
     """How many queries of equal weight the weighted ones are worth."""
     used = [options.weights[query] for query in hits.queries] if options.weights is not None else []
-    size = effective_size(len(used), np.array(used)) if used else 0.0
-    text = f"the {len(used)} queries are weighted, and worth {size:.0f} queries of equal weight"
-    return Note("weighted-queries", len(used), text)
+    return Note("weighted-queries", len(used), weights_text(weight_column(used)) if used else "")
 
 
 def summary_over(result: MeasureResult, hits: Hits, values: FloatArray) -> float:

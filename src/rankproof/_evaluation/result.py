@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, weight_column, weights_by_query
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, Viewed, ViewedTables, collection_view
 from rankproof._evaluation.notes import FEW_JUDGED, TIED_SCORES, Note
@@ -128,8 +128,8 @@ class Result(ViewedTables):
     def weights(self) -> dict[str, float] | None:
         """Query to its weight; None if all count the same."""
         firsts = [next(iter(system.measures.values()), None) for system in self.systems]
-        pairs = [(first.query_ids, first.weights.tolist()) for first in firsts if first is not None and first.weights is not None]
-        return {query: weight for ids, weights in pairs for query, weight in zip(ids, weights, strict=True)} or None
+        pairs = [(first.query_ids, first.weights) for first in firsts if first is not None and first.weights is not None]
+        return {query: weight for pair in pairs for query, weight in weights_by_query(*pair).items()} or None
 
     @property
     def means(self) -> dict[str, dict[str, float]]:
@@ -308,9 +308,9 @@ def _joined_measure(results: Sequence[MeasureResult]) -> MeasureResult:
         for query, value in result.per_query.items():
             by_query.setdefault(query, []).append(value)
         if result.weights is not None:
-            weights.update(zip(result.query_ids, result.weights.tolist(), strict=True))
+            weights.update(weights_by_query(result.query_ids, result.weights))
     values = np.array([math.fsum(own) / len(own) for own in by_query.values()])
-    of_queries = np.array([weights[query] for query in by_query]) if weights else None
+    of_queries = weight_column(weights[query] for query in by_query) if weights else None
     measure = results[0].measure
     repeats = {query: np.array(own) for query, own in by_query.items()}
     return MeasureResult(measure, measure.summarise(values, of_queries), tuple(by_query), values, of_queries, repeats=repeats)

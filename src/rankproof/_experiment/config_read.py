@@ -209,6 +209,8 @@ def read_experiment(
         settings["dataset"] = _dataset_path(toml_file, top["dataset"])
     if "qrels" in top:
         settings["qrels"] = _qrels_paths(toml_file, top["qrels"])
+    if "include_cases" in top:
+        settings["include_cases"] = absolute_path(top["include_cases"], toml_file.folder)
     if "measures" in top:
         settings["measures"] = _parse_measures(builder, top["measures"])
     experiment: Experiment = builder.checked((), lambda: Experiment(**settings), TOP)

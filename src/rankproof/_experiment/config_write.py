@@ -44,6 +44,7 @@ _EXAMPLE_VALUES: Mapping[str, Any] = {
     "limit": 50,
     "collapse": "url",
     "pool": 10,
+    "include_cases": "cases.jsonl",
     "primary": "nDCG@10",
     "margin": 0.02,
     "baseline": "bm25",

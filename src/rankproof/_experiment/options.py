@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypedDict
 
-from rankproof._data.validation import GradeMapOption, OnConflictOption
-from rankproof._io.model_options import BUDGET, CACHE
+from rankproof._data.validation import BUDGET, CACHE, GradeMapOption, OnConflictOption
 from rankproof._registry import Option
 
 DATASET = Option(
@@ -32,6 +31,15 @@ CollapseOption = Annotated[
     ),
 ]
 PoolOption = Annotated[int | None, Option("number of top chunks of a ranking to collapse", least=1, unset="all", rare=True)]
+IncludeCasesOption = Annotated[
+    str | None,
+    Option(
+        "test cases as further queries of the mean and the decision, which they bias: they were chosen because they fail",
+        metavar="FILE",
+        unset="none",
+        rare=True,
+    ),
+]
 
 
 class RunArguments(TypedDict, total=False):
@@ -47,6 +55,7 @@ class RunArguments(TypedDict, total=False):
     seed: SeedOption
     collapse: CollapseOption
     pool: PoolOption
+    include_cases: IncludeCasesOption
 
 
 THREADS = Option(

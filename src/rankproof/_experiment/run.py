@@ -17,7 +17,7 @@ from rankproof._data.answers import Answers
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.identity import identity, kind_name
 from rankproof._data.replies import ReusedReplies
-from rankproof._data.validation import check_options
+from rankproof._data.validation import BUDGET, CACHE, check_options
 from rankproof._executors.base import Executor, Progress, SerialExecutor
 from rankproof._executors.ray_cluster import ray_address
 from rankproof._experiment.answers import (
@@ -37,8 +37,8 @@ from rankproof._experiment.checks import (
 )
 from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
-from rankproof._experiment.experiment import Experiment, system_kind, systems_built_on
-from rankproof._experiment.judgements import load_judged_dataset
+from rankproof._experiment.experiment import Experiment, stage_tree, system_kind, systems_built_on
+from rankproof._experiment.judgements import load_dataset, load_judged_dataset
 from rankproof._experiment.levels import Levels, evaluate_levels
 from rankproof._experiment.options import (
     ASK_AGAIN,
@@ -55,7 +55,6 @@ from rankproof._experiment.repeats import RepeatedRuns, repeat_notes, repeated_s
 from rankproof._experiment.runner import StageRun, StageRunner
 from rankproof._io.cache_items import CacheUse, checked_size
 from rankproof._io.corpus_store import CorpusStorage
-from rankproof._io.model_options import BUDGET, CACHE
 from rankproof._io.open import path_text
 from rankproof._io.paths import cache_home
 from rankproof._llm.budget import Budget
@@ -65,9 +64,11 @@ from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof._results.judgements import JUDGEMENTS_KEY
 from rankproof._results.provenance import provenance
+from rankproof._results.saved_cases import SavedCase, case_dataset, cases_of, read_cases
 from rankproof._results.snippets import build_snippets, document_urls, title_lengths
-from rankproof.errors import UsageError, type_phrase
+from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.stages._base import BuildContext, Cost, EngineOptions, Stage
+from rankproof.stages._run_file import RunFile
 
 
 def total_cost(costs: Iterable[Cost]) -> Cost:
@@ -376,3 +377,36 @@ def _executor(options: RunOptions) -> Executor:
     from rankproof._executors.processes import ProcessExecutor
 
     return ProcessExecutor(options.threads)
+
+
+def run_cases(experiment: Experiment, path: str, options: RunOptions) -> ExperimentResult | None:
+    """The systems on the test cases of the dataset; None without such a case, or if all systems read run files."""
+    systems = _searching_systems(experiment.systems)
+    dataset = load_dataset(experiment, CorpusStorage(options.home, options.partition_size, progress=options.progress))
+    cases = cases_of(read_cases(path), dataset.name)
+    if not cases or not systems:
+        return None
+    _check_ids(cases, dataset.queries, path)
+    return run_experiment(
+        Experiment(
+            systems,
+            case_dataset(dataset, cases),
+            name=f"{experiment.name} (test cases)",
+            measures=list(dict.fromkeys(case.measure for case in cases)),
+            rel=experiment.rel,
+            seed=experiment.seed,
+        ),
+        replace(options, repeats=1, latency_queries=min(options.latency_queries, len(cases))),
+    )
+
+
+def _searching_systems(systems: Mapping[str, Stage]) -> dict[str, Stage]:
+    """The systems that can search a new query: none of their inputs is a run file."""
+    return {name: stage for name, stage in systems.items() if not any(isinstance(part, RunFile) for part in stage_tree(stage))}
+
+
+def _check_ids(cases: Sequence[SavedCase], queries: Mapping[str, object], path: str) -> None:
+    clash = next((case for case in cases if case.id in queries), None)
+    if clash is not None:
+        what = f"{for_message(path)}: the test case {for_message(clash.id)} has the id of a query of the dataset"
+        raise UsageError(what, fix="change its id")

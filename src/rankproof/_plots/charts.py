@@ -29,7 +29,7 @@ from rankproof._charts.model import Axis, Chart, Medium, Scale, Tick, value_axis
 from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
 from rankproof._charts.rows import BarGroup, ValueRow, bar_chart
 from rankproof._charts.text import fitted
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, weight_column
 from rankproof._data.text import pluralise, query_range
 from rankproof._evaluation.result import MeasureResult
 from rankproof._plots.registry import PLOT_KINDS
@@ -153,7 +153,7 @@ def query_differences(inputs: AnalysisInput, measure: str, settings: PlotSetting
     sizes = apart(np.array([mine[query] for query in queries]), np.array([theirs[query] for query in queries]))
     order = sorted(range(len(queries)), key=lambda at: (-sizes[at], queries[at]))
     known = inputs.result.weights
-    weights = None if known is None else np.array([known[query] for query in queries])
+    weights = None if known is None else weight_column(known[query] for query in queries)
     mean = weighted_mean(sizes, weights) if queries else 0.0
     interval = _interval(sizes, weights, values[system].measure)
     return QueryDifferences(system, other, tuple(queries[at] for at in order), sizes[order], mean, interval)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, Protocol
 
-from rankproof._analysis.online.result import OnlineResult
 from rankproof._analysis.online.tables import ROWS, TREND
 from rankproof._data.table import Table
 from rankproof._io.escape import escape_json
@@ -18,7 +18,17 @@ from rankproof._render.terminal import TablePrinter
 _SHOWN_LOOKS = 7
 
 
-def render_online(result: OnlineResult, view: str, options: RenderOptions) -> str:
+class LiveAnswer(Protocol):
+    """What a log says: sentences, the answer first, and the tables behind them."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]: ...
+    @property
+    def tables(self) -> tuple[Table, ...]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+def render_online(result: LiveAnswer, view: str, options: RenderOptions) -> str:
     """The result in the format of this name; the terminal shows the last days of the trend, and no counts of rows."""
     if view == "json":
         plain = {**result.to_dict(), "tables": plain_tables(result.tables)}

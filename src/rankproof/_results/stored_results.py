@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankproof._data.answers import Answers, nuggets_from_queries, references_from_queries
-from rankproof._data.arrays import FloatArray, read_only
+from rankproof._data.arrays import FloatArray, read_only, weight_column
 from rankproof._data.replies import RecordedReply
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
@@ -332,7 +332,7 @@ def _with_means(result: Result, weights: Mapping[str, float] | None = None) -> R
 
 
 def _with_mean(measure: MeasureResult, weights: Mapping[str, float] | None = None) -> MeasureResult:
-    own = None if weights is None else np.array([weights[query] for query in measure.query_ids])
+    own = None if weights is None else weight_column(weights[query] for query in measure.query_ids)
     return replace(measure, value=measure.measure.summarise(measure.values, own), weights=own)
 
 

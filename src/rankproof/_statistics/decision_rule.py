@@ -17,7 +17,7 @@ import numpy as np
 
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._statistics.distributions import normal_above, normal_quantile
-from rankproof._statistics.means import effective_size, weighted_mean
+from rankproof._statistics.means import effective_size, sampling_shares, uncertain_share, weighted_mean
 from rankproof._statistics.options import Looks
 from rankproof.errors import UsageError, for_message
 
@@ -114,7 +114,7 @@ def pair_estimates(values: FloatArray, weights: FloatArray | None = None) -> Pai
     """
     size = effective_size(len(values), weights)
     means = np.array([weighted_mean(column, weights) for column in values.T])
-    further = further_query(values, weights)
+    further = further_query(values, weights) * uncertain_share(weights) ** 2
     variances = _pair_variances(values, means, weights)
     variances += np.maximum(variances / size, further / (size * (size - 1)))
     return PairEstimates(means[:, None] - means, standard_errors(variances), size - 1, size)
@@ -170,7 +170,7 @@ def _pair_variances(values: FloatArray, means: FloatArray, weights: FloatArray |
         share, scale = None, 1 / (n * (n - 1))
     else:
         part = weights / math.fsum(weights.tolist())
-        share, scale = part / (1 - part), 1.0
+        share, scale = part / (1 - part) * sampling_shares(weights), 1.0
     off = off if share is None else off * share[:, None]
     variances = np.zeros((systems, systems))
     for at in range(systems):

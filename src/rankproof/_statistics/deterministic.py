@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from rankproof._data.arrays import FloatArray, IntArray
 
 RandomWords = NDArray[np.uint64]
-StreamUse = Literal["flips", "resamples", "labels", "orders", "normals", "gammas", "folds", "halves", "grades", "questions"]
+StreamUse = Literal[
+    "flips", "resamples", "labels", "orders", "normals", "gammas", "folds", "halves", "grades", "questions", "traffic"
+]
 
 # The constants of SplitMix64 (Steele, Lea and Flood 2014).
 GOLDEN = 0x9E3779B97F4A7C15
@@ -28,6 +30,7 @@ _STREAM_OF_USE: dict[StreamUse, int] = {
     "halves": 8,
     "grades": 9,
     "questions": 10,
+    "traffic": 11,
 }
 
 

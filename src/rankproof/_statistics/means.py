@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import BoolArray, DrawnWeights, FloatArray
+from rankproof._data.text import pluralise
 from rankproof._statistics.deterministic import VariateStream
 
 DRAWS = 400
@@ -55,18 +56,54 @@ def weighted_mean(values: FloatArray, weights: FloatArray | None = None) -> floa
 def influence(values: FloatArray, means: FloatArray | float, weights: FloatArray | None = None) -> FloatArray:
     """How far each query pulls the weighted mean: n w (x - mean) / sum of w, so that variance / n is the mean's variance.
 
-    This linearises a ratio of sums (Woodruff 1971), and needs no assumption on how weights and values depend on each other.
+    This linearises a ratio of sums (Woodruff 1971), and needs no assumption on how weights and values depend on each other. In a
+    sample of the traffic each query counts by the root of 1 - chance, as a query that is certain adds no variance (Hajek 1964).
     """
     off: FloatArray = values - means
     if weights is None:
         return off
-    share = weights * (len(weights) / math.fsum(weights.tolist()))
+    share = weights * (len(weights) / math.fsum(weights.tolist())) * sampling_shares(weights)
     return off * (share if off.ndim == 1 else share[:, None])
 
 
 def effective_size(n: int, weights: FloatArray | None = None) -> float:
-    """Kish's effective sample size (1965): the squared sum of weights over the sum of their squares; n if all are equal."""
-    return float(n) if weights is None else math.fsum(weights.tolist()) ** 2 / math.fsum((weights * weights).tolist())
+    """Kish's effective sample size (1965): the squared sum of weights over the sum of their squares; n if all are equal.
+
+    In a sample of the traffic that of the queries that were not certain, at least 2; n if all were certain.
+    """
+    drawn = None if weights is None else weights[_uncertain(weights)]
+    if drawn is None or not len(drawn):
+        return float(n)
+    size = math.fsum(drawn.tolist()) ** 2 / math.fsum((drawn * drawn).tolist())
+    return max(size, 2.0) if isinstance(weights, DrawnWeights) else size
+
+
+def uncertain_share(weights: FloatArray | None) -> float:
+    """The share of the weight of queries that were drawn by chance: 1 unless the weights are those of a sample of the traffic."""
+    if not isinstance(weights, DrawnWeights):
+        return 1.0
+    return math.fsum(weights[_uncertain(weights)].tolist()) / math.fsum(weights.tolist())
+
+
+def weights_text(weights: FloatArray) -> str:
+    """How much the weighted queries are worth."""
+    n, size = len(weights), pluralise(round(effective_size(len(weights), weights)), "query", "queries")
+    if not isinstance(weights, DrawnWeights):
+        return f"queries are weighted: n = {n:,} is worth {size} of equal weight"
+    certain = n - int(np.count_nonzero(_uncertain(weights)))
+    if certain == n:
+        return f"queries are weighted: n = {n:,}, all queries of the traffic"
+    return f"queries are a sample of the traffic: n = {n:,}, of which {certain:,} were certain; the others are worth {size}"
+
+
+def _uncertain(weights: FloatArray) -> BoolArray:
+    """The queries that were not certain to be drawn."""
+    return weights.chances < 1 if isinstance(weights, DrawnWeights) else np.ones(len(weights), dtype=bool)
+
+
+def sampling_shares(weights: FloatArray) -> FloatArray | float:
+    """How much of the deviation of each query varies between samples."""
+    return np.sqrt(1 - weights.chances) if isinstance(weights, DrawnWeights) else 1.0
 
 
 def degrees_of_freedom(n: int, weights: FloatArray | None = None) -> float:
@@ -107,8 +144,13 @@ def _factor(scale: list[list[float]]) -> FloatArray:
 
 
 def are_even_weights(weights: FloatArray) -> bool:
-    """Whether no query has much of the weight and large weights fall off fast enough (Hill 1975)."""
-    shares = np.sort(weights / weights.sum())[::-1]
+    """Whether no query has much of the weight and large weights fall off fast enough (Hill 1975).
+
+    Queries that were certain in a sample of the traffic may have any weight.
+    """
+    shares = np.sort((weights / weights.sum())[_uncertain(weights)])[::-1]
+    if not len(shares):
+        return True
     top = shares[: max(10, len(shares) // 10)]
     spread = float(np.log(top / top[-1]).sum())
     return bool(shares[0] <= _MAX_WEIGHT_SHARE and (spread == 0 or (len(top) - 1) / spread >= _MIN_HILL_INDEX))

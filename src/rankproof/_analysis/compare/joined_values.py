@@ -12,12 +12,12 @@ import numpy as np
 from rankproof._analysis.decision.scenarios import MissingValues, PartlyMissing, best_value
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.answers import references_from_queries
-from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray, weight_column
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import USUAL_PRIMARY
 from rankproof._evaluation.result import FAILED_ANSWER, MeasureResult, Result, SystemResult, runs_of_systems
-from rankproof._statistics.means import effective_size
+from rankproof._statistics.means import weights_text
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure, worst_value
 from rankproof.measures._parse import MeasureLike, parse_measure, parse_measures
@@ -94,8 +94,9 @@ def common_values(result: Result, measures: MeasuresLike = None) -> JoinedValues
     values = np.array([[column.values[places[id(column.query_ids)]] for column in row] for row in columns])
     kinds = tuple(result.systems[0].measures[name].measure for name in chosen)
     by_query = result.weights
-    weights = None if by_query is None else np.array([by_query[query] for query in queries])
-    notes = (*_missing(result, len(queries)), *(() if weights is None else weight_notes(weights.tolist())), *left_out)
+    own_weights = [] if by_query is None else [by_query[query] for query in queries]
+    weights = weight_column(own_weights) if own_weights else None
+    notes = (*_missing(result, len(queries)), *weight_notes(own_weights), *left_out)
     return JoinedValues(queries, names, kinds, values.transpose(0, 2, 1), notes, weights)
 
 
@@ -112,8 +113,10 @@ def ranking_values(result: Result, measures: MeasuresLike = None) -> JoinedValue
     values = np.array([_values_of(row, queries) for row in columns])
     lacking, none = np.isnan(values[0]), np.zeros(values[0].shape, dtype=bool)
     filled = np.array([_filled(row[0].measure, own, none) for row, own in zip(columns, values, strict=True)])
-    weights = None if result.weights is None else np.array([result.weights[query] for query in queries])
-    notes = (*_unknown_to_all(result, queries), *weight_notes([] if weights is None else weights.tolist()))
+    by_query = result.weights
+    own_weights = [] if by_query is None else [by_query[query] for query in queries]
+    weights = weight_column(own_weights) if own_weights else None
+    notes = (*_unknown_to_all(result, queries), *weight_notes(own_weights))
     return replace(
         joined,
         queries=queries,
@@ -137,10 +140,7 @@ def _unknown_to_all(result: Result, queries: Sequence[str]) -> Iterator[str]:
 
 def weight_notes(weights: Collection[float]) -> list[str]:
     """How many queries of equal weight the weighted queries are worth; empty without weights."""
-    if not weights:
-        return []
-    size = effective_size(len(weights), np.array([*weights]))
-    return [f"queries are weighted: n = {len(weights):,} is worth {pluralise(round(size), 'query', 'queries')} of equal weight"]
+    return [weights_text(weight_column(weights))] if weights else []
 
 
 def _selected_measures(result: Result, measures: MeasuresLike) -> tuple[list[str], list[str]]:

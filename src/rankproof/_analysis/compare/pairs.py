@@ -13,7 +13,7 @@ from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.compare.significance import TESTS, TestedPair, check_applies, tested_pairs
 from rankproof._analysis.inputs import checked_system_name
 from rankproof._analysis.options import CompareOptions
-from rankproof._data.arrays import BoolArray, FloatArray
+from rankproof._data.arrays import BoolArray, DrawnWeights, FloatArray
 from rankproof._statistics.correction import CORRECTIONS, holm_of_two
 from rankproof._statistics.intervals import Interval, bootstrap_interval, enough_differ, resampled_means, t_interval
 from rankproof._statistics.means import influence, weighted_mean
@@ -218,7 +218,11 @@ def _intervals(
 def _linearised(apart: FloatArray, weights: FloatArray | None) -> FloatArray:
     """Values whose plain mean is the weighted mean of the differences, to first order in every resample."""
     mean = weighted_mean(apart, weights)
-    return apart if weights is None else mean + influence(apart, mean, weights)
+    if weights is None:
+        return apart
+    pulls = influence(apart, mean, weights)
+    # Queries that were certain in a sample do not vary, so what is left may not add up to 0.
+    return np.asarray(mean + pulls - (pulls.mean() if isinstance(weights, DrawnWeights) else 0.0))
 
 
 def _observe(

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from rankproof._align.hits import Hits
 from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.traffic.drift import SampleCheck
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Judgement, Qrels
@@ -22,7 +23,7 @@ from rankproof._results.experiment_result import SystemRun
 from rankproof.errors import for_message
 
 InputPart = Literal[
-    "documents", "corpus size", "queries", "judgements", "rankings", "stages", "training queries", "training judgements"
+    "documents", "corpus size", "queries", "judgements", "rankings", "stages", "training queries", "training judgements", "log"
 ]
 INPUT_PARTS: tuple[InputPart, ...] = get_args(InputPart)
 
@@ -49,6 +50,7 @@ class DoctorInput:
     options: EvaluateOptions = field(default_factory=EvaluateOptions)
     training: Queries = field(default_factory=lambda: Queries(()))
     trained_on: Qrels = field(default_factory=lambda: Qrels(iter(())))
+    traffic: SampleCheck | None = None
 
     @cached_property
     def hits(self) -> Mapping[str, Hits]:
@@ -231,7 +233,7 @@ class Example:
     """A dataset, its systems and its training data as plain values.
 
     A document is a title and a text; `facts` are those of the dense system. `judge` is the judge label of the first query's
-    judgements; `worst_first` assigns rank 1 to the lowest score.
+    judgements; `worst_first` assigns rank 1 to the lowest score. `traffic_stands` says whether the queries still stand for a log.
     """
 
     documents: Mapping[str, tuple[str, str]]
@@ -243,6 +245,7 @@ class Example:
     training_judgements: Mapping[str, Grades] = field(default_factory=lambda: {"t1": {"d01": 1}})
     judge: str = ""
     worst_first: bool = False
+    traffic_stands: bool = True
 
     def with_documents(self, **changed: tuple[str, str]) -> Example:
         """The example with changed or added documents."""
@@ -308,7 +311,8 @@ def example_input(example: Example) -> DoctorInput:
         checked,
         training=Queries(Query(query, text) for query, text in example.training_queries.items()),
         trained_on=Qrels.from_dict(example.training_judgements),
-        parts=checked.parts | {"training queries", "training judgements"},
+        traffic=SampleCheck(example.traffic_stands, ("12% of the traffic is in queries that are new",), (), (), {}),
+        parts=checked.parts | {"training queries", "training judgements", "log"},
     )
 
 

@@ -20,6 +20,7 @@ _MISSING_PART_TEXTS: Mapping[InputPart, str] = {
     "stages": "no stage details (pass a results folder)",
     "training queries": "no training queries (pass --train)",
     "training judgements": "no training judgements (pass --train-qrels)",
+    "log": "no log of the traffic (pass a sample and --log)",
 }
 
 

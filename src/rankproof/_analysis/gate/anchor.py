@@ -24,6 +24,7 @@ from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
 from rankproof._analysis.gate.result import GateResult
 from rankproof._analysis.gate.rules import GateCheck
 from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.arrays import weight_column
 from rankproof._data.text import pluralise
 from rankproof._io.files import write_blocks
 from rankproof._results.provenance import utc_now
@@ -169,7 +170,7 @@ def power_notes(baseline: Baseline) -> Iterator[str]:
         values = np.array(list(system.measures[name].values()))
         if len(values) < 2:
             continue
-        shares = np.array([baseline.weights[query] for query in system.measures[name]]) if baseline.weights else None
+        shares = weight_column(baseline.weights[query] for query in system.measures[name]) if baseline.weights else None
         measure = parse_measure(name)
         better = DecisionData(measure, (), values).oriented(values)
         every, few = (points(detectable_drop(better, shares, moved), measure) for moved in (1.0, _MOVED))

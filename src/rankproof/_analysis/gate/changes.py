@@ -40,7 +40,7 @@ from rankproof._analysis.decision.scenarios import (
 )
 from rankproof._analysis.gate.baseline import MISSING_KINDS, LabelledValues, SavedValues
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, weight_column
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._data.validation import ReadOptions
@@ -159,7 +159,7 @@ class ChangeInput:
         else:
             joined = common_values(result, self.measure)
             weights = self.inputs.result.weights
-            share = None if weights is None else np.array([weights[query] for query in joined.queries])
+            share = None if weights is None else weight_column(weights[query] for query in joined.queries)
             joined = replace(joined, weights=share)
         if queries is not None:
             joined = only_queries(joined, [query in queries for query in joined.queries])

@@ -29,6 +29,7 @@ examples:
   rankproof doctor results --dataset my-dataset --strict
   rankproof doctor qrels.txt bm25.run --format json
   rankproof doctor my-dataset --train queries.train.jsonl --train-qrels qrels.train.tsv
+  rankproof doctor set --log this-month.jsonl
   rankproof doctor --list
 
 A dataset is a folder with corpus.jsonl, queries.jsonl and qrels, irds:NAME, or sample.
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add_analysis_options(parser, _INPUTS_HELP)
     group = parser.add_argument_group("checks")
-    add_flags(group, doctor, ("dataset", "train", "train_qrels"))
+    add_flags(group, doctor, ("dataset", "train", "train_qrels", "log"))
     group.add_argument("--strict", action="store_true", help="exit with code 3 if a finding is severe")
     group.add_argument("--list", action="store_true", help="list the checks and run none")
 
@@ -55,8 +56,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if args.list:
         show_tables([checks_table()], args, terminal)
         return 0
-    check_output(args.output, [*args.files, args.dataset, args.train, args.train_qrels])
-    table = run_checks(_add_training_queries(_doctor_input(args), args))
+    check_output(args.output, [*args.files, args.dataset, args.train, args.train_qrels, *(args.log or ())])
+    table = run_checks(_add_traffic(_add_training_queries(_doctor_input(args), args), args))
     show_tables([table], args, terminal)
     return SEVERE_EXIT_CODE if args.strict and is_severe(table) else 0
 
@@ -121,6 +122,12 @@ def _add_training_queries(inputs: DoctorInput, args: argparse.Namespace) -> Doct
         qrels = read_qrels(args.train_qrels, encoding=args.encoding, **judgement_options(args))
         inputs = replace(inputs, trained_on=qrels, parts=inputs.parts | {"training judgements"})
     return inputs
+
+
+def _add_traffic(inputs: DoctorInput, args: argparse.Namespace) -> DoctorInput:
+    from rankproof._api.checks import with_traffic
+
+    return inputs if args.log is None else with_traffic(inputs, args.dataset or args.files[0], args.log)
 
 
 def _queries(path: str, encoding: str) -> Queries:

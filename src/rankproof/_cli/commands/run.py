@@ -59,9 +59,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what = parser.add_argument_group("experiment")
     add_flags(what, RunArguments, ("dataset", "split", "qrels", *GRADES), **unset)
+    what.add_argument(
+        "--cases",
+        metavar="FILE",
+        help="also search the test cases of `serve --edit`, for `gate --cases`; they count in no mean and no decision",
+    )
     what.add_argument("--systems", type=name_list, metavar="A,B…", help="only these systems and their inputs")
     add_measures_option(what)
-    add_flags(what, RunArguments, ("judged_only", "limit", "seed", "collapse", "pool"), **unset)
+    add_flags(what, RunArguments, ("judged_only", "limit", "seed", "collapse", "pool", "include_cases"), **unset)
     add_decision_options(parser.add_argument_group("decision"))
     add_execution_options(parser)
     out = parser.add_argument_group("output")
@@ -101,6 +106,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
             save_results(results, folder, findings=_findings(results), summary=summary, overwrite=True)
             if not args.no_report:
                 write_report_page(results, os.path.join(folder, REPORT_FILE), comparison)
+            _run_cases(experiment, args, folder, terminal)
             if look is not None:
                 log = os.path.join(folder, LOOKS_FILE)
                 comparison = replace(comparison, notes=(*comparison.notes, *append_look(log, look))) if comparison else None
@@ -111,6 +117,23 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     show_results(results, comparison, folder, args, terminal)
     _check_replies(results)
     return 0
+
+
+def _run_cases(experiment: Experiment, args: argparse.Namespace, folder: str, terminal: Terminal) -> None:
+    """Runs the test cases and saves their results in a folder of their own, inside the results folder."""
+    from rankproof._cli.progress import RunProgress
+    from rankproof._experiment.run import run_cases
+    from rankproof._results.folder import save_results
+    from rankproof._results.result_json import CASES_FOLDER
+
+    if args.cases is None:
+        return
+    with RunProgress(terminal) as progress, redirect_stdout(sys.stderr):
+        results = run_cases(experiment, args.cases, run_options(args, progress))
+    if results is None:
+        terminal.note(f"{for_message(args.cases)} has no test case of this dataset")
+        return
+    save_results(results, os.path.join(folder, CASES_FOLDER), overwrite=True)
 
 
 def _compared(
@@ -172,6 +195,7 @@ def build_experiment(args: argparse.Namespace, terminal: Terminal) -> Experiment
         "judged_only": args.judged_only or None,
         "collapse": args.collapse,
         "pool": args.pool,
+        "include_cases": None if args.include_cases is None else os.path.abspath(args.include_cases),
         **decision_options(args),
     }
     chosen = {name: value for name, value in changes.items() if value is not None}

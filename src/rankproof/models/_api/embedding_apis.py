@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from rankproof._data.identity import NOT_IN_IDENTITY
-from rankproof._data.validation import checked_choice
+from rankproof._data.validation import ApiKeyEnv, checked_choice
 from rankproof._io.http import ResponseFormatError
-from rankproof._io.model_options import ApiKeyEnv
 from rankproof._io.secrets import Secret
 from rankproof._registry import Option
 from rankproof.errors import UsageError

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Protocol
 
 from rankproof._data import validation
 from rankproof._data.identity import NOT_IN_IDENTITY, kind_name
+from rankproof._data.validation import ApiKeyEnv, Concurrency
 from rankproof._io.http import checked_base_url, is_unencrypted
-from rankproof._io.model_options import ApiKeyEnv, Concurrency
 from rankproof._io.retry import RequestError
 from rankproof._io.secrets import checked_variable_name
 from rankproof._registry import Option

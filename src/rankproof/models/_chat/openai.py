@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from rankproof._data import validation
 from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._data.validation import ApiKeyEnv, BaseUrl, Concurrency, PriceIn, PriceOut
 from rankproof._io.http import ResponseFormatError, replace_surrogates
-from rankproof._io.model_options import ApiKeyEnv, BaseUrl, Concurrency, PriceIn, PriceOut
 from rankproof._registry import Option
 from rankproof.models._api.connection import ModelConnection, count_of, object_of
 from rankproof.models._api.settings import Timeout, check_server

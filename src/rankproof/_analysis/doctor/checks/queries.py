@@ -87,6 +87,21 @@ def repeated(inputs: DoctorInput) -> CheckResult:
     return check_result([" = ".join(ids) for ids in same], len(inputs.queries), sentence, count=extra)
 
 
+@doctor_check(
+    "traffic-moved",
+    "warning",
+    "a query sample that no longer stands for the traffic of a log",
+    advice="draw a new one with rankproof sample LOG",
+    needs=("queries", "log"),
+    broken=lambda example: replace(example, traffic_stands=False),
+)
+def moved_traffic(inputs: DoctorInput) -> CheckResult:
+    """Traffic that moved to queries which were not asked before."""
+    if inputs.traffic is None or inputs.traffic.stands:
+        return check_result([], None, "")
+    return check_result([inputs.name], 1, inputs.traffic.answer[0].rstrip("."), count=1)
+
+
 MIN_JACCARD = Fraction(4, 5)
 """The Jaccard similarity of words from which two queries count as nearly the same."""
 
