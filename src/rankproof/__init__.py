@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rankproof._api.baselines import baselines as baselines
     from rankproof._api.checks import doctor as doctor
     from rankproof._api.checks import gate as gate
-    from rankproof._api.convert import convert as convert
+    from rankproof._api.datasets import convert as convert
     from rankproof._api.datasets import import_dataset as import_dataset
     from rankproof._api.explain import explain as explain
     from rankproof._api.fuse import fit_fusion as fit_fusion
@@ -83,7 +83,7 @@ _TARGETS = {
     "audit": "rankproof._api.analyses:audit",
     "baselines": "rankproof._api.baselines:baselines",
     "compare": "rankproof._api.analyses:compare",
-    "convert": "rankproof._api.convert:convert",
+    "convert": "rankproof._api.datasets:convert",
     "correlate": "rankproof._api.agreement:correlate",
     "default_systems": "rankproof._experiment.experiment:default_systems",
     "diagnose": "rankproof._api.analyses:diagnose",

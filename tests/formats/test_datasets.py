@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rankproof._api.convert import convert
+from rankproof._api.datasets import convert
 from rankproof._formats.read import read_qrels
 from rankproof._importers.registry import read_dataset, read_documents
 from rankproof.errors import ExternalError, InputError, MissingExtraError, UsageError

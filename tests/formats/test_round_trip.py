@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._api.convert import convert
+from rankproof._api.datasets import convert
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run, RunRow
 from rankproof._formats.detect import detect

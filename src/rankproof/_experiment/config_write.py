@@ -100,13 +100,14 @@ def _system_table(stage: Stage, names: Mapping[Stage, str], *, hidden: bool) -> 
 def _component_values(part: Any, names: Mapping[Stage, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The keys of a stage or scorer; those of a scorer follow the key with its name."""
     table: dict[str, Any] = {}
-    remarks: tuple[str, ...] = ()
+    no_remarks: tuple[str, ...] = ()
+    remarks = no_remarks
     for setting in settings_of(type(part)):
         value = getattr(part, setting.field)
         if value is None:
             continue
         if setting.option.role == "parameters":
-            values, more = dict(value), ()
+            values, more = dict(value), no_remarks
         elif is_scorer(setting):
             values, more = _scorer(setting.key, value, names)
         else:

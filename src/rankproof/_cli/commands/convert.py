@@ -32,7 +32,7 @@ suffix; .gz and .zst compress"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the input, the output and their formats."""
-    from rankproof._api.convert import convert
+    from rankproof._api.datasets import convert
 
     parser.add_argument("source", metavar="IN", help="a file, a dataset folder, irds:NAME, sample, or - for standard input")
     parser.add_argument("target", metavar="OUT", help="a file or folder, or - for standard output")
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _convert(args: argparse.Namespace, target: str) -> ConvertResult:
-    from rankproof._api.convert import convert
+    from rankproof._api.datasets import convert
 
     return convert(
         args.source,
