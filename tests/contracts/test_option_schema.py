@@ -79,7 +79,8 @@ def test_a_value_that_the_schema_forbids_is_rejected_by_the_check_of_the_setting
 def test_agents_can_pass_everything_that_a_function_requires(function: Any) -> None:
     """Only functions that write a Run, Qrels or results in memory need what JSON cannot hold."""
     unknown = [record.name for record in option_records(function) if record.required and not record.type]
-    assert unknown == [] or function.__name__ in ("write_run", "write_qrels", "save_results"), unknown
+    in_memory = function.__name__ in ("write_run", "write_qrels", "save_results")
+    assert unknown == [] or in_memory, unknown
 
 
 def test_an_example_of_a_schema() -> None:

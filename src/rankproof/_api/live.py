@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.online.result import OnlineResult
 
 Names = str | Sequence[str]
-LOG_OPTION = Option("the files of a log: UBI queries and events, or a table; or a data frame")
+LOG_OPTION = Option("the files of a log: UBI queries and events, or a table; or a data frame", typed=FILES)
 COLUMNS_OPTION = Option(
     "the column of a role in a plain table, such as session=visit", flag="--set", metavar="ROLE=COLUMN", repeated=True
 )
