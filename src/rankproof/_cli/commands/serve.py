@@ -122,6 +122,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     import gc
 
     from rankproof._cli.exit_codes import handle_sigterm
+    from rankproof._server.answers.feature import AnswerBench
     from rankproof._server.api import Api
     from rankproof._server.bench.documents import LibraryDocuments
     from rankproof._server.bench.feature import Bench
@@ -157,6 +158,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
             Bench(library, LibraryDocuments(texts.dataset)),
             Grading(library, views),
             CasesAndNotes(library, people, writes=args.edit),
+            AnswerBench(library, people, writes=args.edit),
         ]
         for feature in features:
             files.enter_context(closing(feature))
