@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from rankproof._analysis.options import Unsure
 from rankproof._api.options import DataLike, DatasetOption, GroupsOption, MeasuresOption, RunsLike
-from rankproof._data.validation import SEED, public
+from rankproof._data.validation import FILES, SEED, public
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, RunLike
 from rankproof._io.files import write_blocks
 from rankproof._registry import Option
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 def doctor(
     data: Annotated[
         DataLike,
-        Option("a Dataset, the path of one, or `sample`; or judgements with runs; or results, results folders included"),
+        Option(
+            "a Dataset, the path of one, or `sample`; or judgements with runs; or results, results folders included", typed=str
+        ),
     ],
     runs: RunsLike = None,
     *,
@@ -39,9 +41,12 @@ def doctor(
     train: Annotated[
         Queries | str | os.PathLike[str] | None, Option("the queries that a model was trained on", metavar="FILE")
     ] = None,
-    train_qrels: Annotated[QrelsLike | None, Option("the judgements that a model was trained on", metavar="FILE")] = None,
+    train_qrels: Annotated[
+        QrelsLike | None, Option("the judgements that a model was trained on", typed=str, metavar="FILE")
+    ] = None,
     log: Annotated[
-        Any, Option("a log of search: does the sample still stand for its traffic?", metavar="LOG", unset="not asked")
+        Any,
+        Option("a log of search: does the sample still stand for its traffic?", metavar="LOG", repeated=True, typed=FILES),
     ] = None,
     **options: Unpack[EvaluateArguments],
 ) -> DoctorReport:
@@ -119,7 +124,7 @@ def gate(
     *,
     baseline: Annotated[
         Any,
-        Option("the values to compare with: a file that `save` wrote; in Python also results or runs", metavar="FILE"),
+        Option("the values to compare with: a file that `save` wrote; in Python also results or runs", typed=str, metavar="FILE"),
     ] = None,
     save: Annotated[
         str | os.PathLike[str] | None,

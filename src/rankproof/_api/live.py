@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rankproof._analysis.online.options import USUAL_PRIMARY, OnlineOptions
-from rankproof._data.validation import public
+from rankproof._data.validation import FILES, public
 from rankproof._evaluation.options import RunLike
 from rankproof._importers.search_log.options import BOTS, CLICKS, LogOptions
 from rankproof._io.open import path_text
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.online.result import OnlineResult
 
 Names = str | Sequence[str]
-LOG_OPTION = Option("the files of a log: UBI queries and events, or a table; or a data frame")
+LOG_OPTION = Option("the files of a log: UBI queries and events, or a table; or a data frame", typed=FILES)
 COLUMNS_OPTION = Option(
     "the column of a role in a plain table, such as session=visit", flag="--set", metavar="ROLE=COLUMN", repeated=True
 )
@@ -35,7 +35,12 @@ MOST_SESSIONS_OPTION = Option("users with more sessions in a day are bots", leas
 @public
 def online(
     log: Annotated[
-        Any, Option("the files of a log: UBI queries and events, or a table; or a data frame", unset="needed without a history")
+        Any,
+        Option(
+            "the files of a log: UBI queries and events, or a table; or a data frame",
+            unset="needed without a history",
+            typed=FILES,
+        ),
     ] = None,
     *,
     value: Annotated[

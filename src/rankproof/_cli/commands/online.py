@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags, values_of
-from rankproof._cli.inputs import FORMATS
 from rankproof._cli.options import without_repeats
-from rankproof._cli.output import check_output, write_or_show
+from rankproof._cli.output import add_format_option, check_output, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError, escape_invisible
 
@@ -45,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(parser.add_argument_group("log"), online, _LOG)
     add_flags(parser.add_argument_group("decision"), online, _DECISION)
     out = parser.add_argument_group("output")
-    out.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
+    add_format_option(out)
     out.add_argument(
         "-o", "--output", metavar="RESULTS", help="the file to write; without a suffix a results folder with the report"
     )
