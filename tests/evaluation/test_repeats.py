@@ -290,7 +290,15 @@ def test_the_deviation_of_answers_is_pooled_over_questions() -> None:
 
 @pytest.mark.parametrize(
     ("answers", "sizes"),
-    [(2, [2]), (4, [2, 3, 4]), (5, [2, 3, 5]), (7, [2, 3, 5, 7]), (10, [2, 3, 5, 10]), (21, [2, 3, 5, 10, 20, 21])],
+    [
+        (2, [2]),
+        (4, [2, 3, 4]),
+        (5, [2, 3, 5]),
+        (7, [2, 3, 5, 7]),
+        (10, [2, 3, 5, 10]),
+        (21, [2, 3, 5, 10, 20, 21]),
+        (102, [2, 3, 5, 10, 20, 50, 100, 102]),
+    ],
 )
 def test_usual_numbers_of_answers_up_to_all_have_a_pass_rate(answers: int, sizes: list[int]) -> None:
     found = rp.compare(evaluated(a=answers_of("1" * answers, "0" * answers), b=answers_of("1", "0"))).decision.repeats
