@@ -23,8 +23,8 @@ from .real_values import dataset_of_part
 
 STORED = Path(__file__).parent / "work" / "live_users"
 COLLECTIONS: Mapping[str, str] = {"Cranfield": "cranfield:test", "SciFact": "scifact:test", "CoSQA": "cosqa:test"}
-DEPTH, DRAFTS = 10, 8
-"""The length of lists, and how many lists are drafted for each query and pair of systems."""
+DEPTH, DRAFTS = 10, 48
+"""The length of lists, and how many lists are drafted for each query: fewer lists would favour a system by chance."""
 CLICK_MODELS = ("position-based", "cascade", "dependent")
 RANDOM_CLICKS = 0.3
 """The chance of a click on a document that is looked at, where clicks do not depend on documents."""

@@ -23,6 +23,7 @@ from .live_users import (
     CLICK_MODELS,
     COLLECTIONS,
     DEPTH,
+    DRAFTS,
     Collection,
     Lists,
     attraction,
@@ -332,9 +333,9 @@ def path_table(stored: StoredCells, data: Sequence[Collection], rounds: int) -> 
 def main() -> None:
     """Prints the tables in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.online_rule", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=120)
+    parser.add_argument("--rounds", type=int, default=200)
     args = parser.parse_args()
-    stored, data = StoredCells("online_rule", f"{LOOK} {SESSIONS} {USERS}"), [collection(name) for name in COLLECTIONS]
+    stored, data = StoredCells("online_rule", f"{LOOK} {SESSIONS} {USERS} {DRAFTS}"), [collection(name) for name in COLLECTIONS]
     for table in (null_table(stored, data, args.rounds), power_table(stored, data), path_table(stored, data, args.rounds // 4)):
         print("\n".join(table), end="\n\n", flush=True)
     cell = stored.cell("chance 4000", stated_chance(4_000))
