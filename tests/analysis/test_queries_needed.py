@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from rankproof._analysis.decision.queries_needed import queries_needed
+from rankproof._analysis.decision.queries_needed import _chance, queries_needed
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.decision_rule import (
     PairEstimates,
@@ -89,3 +89,18 @@ def test_the_first_step_counts_at_which_a_system_is_good_enough_in_such_a_share_
         at = len(sizes) if number is None else counted.index(number)
         assert number is None or chance_at(values, weights, sizes[at], margin, looks, seed) >= share
         assert at == 0 or chance_at(values, weights, sizes[at - 1], margin, looks, seed) < share
+
+
+@pytest.mark.parametrize("size", [9.2, 12.0, 16.0, 30.0])
+@pytest.mark.parametrize(
+    ("n", "gap", "margin", "looks"), [(8, 0.05, 0.01, "one"), (8, 0.1, 0.001, "many"), (7, 0.03, 0.01, "one")]
+)
+def test_at_few_queries_the_chance_counts_the_heavy_tails_of_students_t(
+    n: int, gap: float, margin: float, looks: Looks, size: float
+) -> None:
+    values = values_of(gap, n=n)
+    means = np.array([weighted_mean(column) for column in values.T])
+    off = draw_means(values, further=further_query(values)) - means
+    chance = _chance(pair_estimates(values), off, float(n), size, margin, looks)
+    assert chance == chance_at(values, None, size, margin, looks)
+    assert 0 < chance < 1
