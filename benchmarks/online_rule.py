@@ -32,7 +32,7 @@ from .live_users import (
     preferences,
     single_lists,
 )
-from .simulation import Cell, StoredCells
+from .simulation import Cell, StoredCells, upper_bound
 
 LOOK, SESSIONS, USERS = 100, 3_000, 500
 TWO: tuple[Method, ...] = ("team-draft", "team-draft-plain", "pairwise", "probabilistic")
@@ -183,12 +183,12 @@ def metric_values(clicked: BoolArray, rng: np.random.Generator) -> dict[str, tup
     return values
 
 
-def power(data: Collection, model: str, sessions: int = 20_000) -> Callable[..., Cell]:
+def power(data: Collection, model: str, sessions: int = 100_000) -> Callable[..., Cell]:
     """Sessions for 80% power at 5%, one look: of A/B tests beside the default interleaving, over pairs of systems."""
 
     def simulate(rng: np.random.Generator) -> Cell:
         names = list(data.rankings)
-        alone = {name: _moments(data, name, model, sessions, rng) for name in names}
+        alone = {name: _moments(data, name, model, 4 * sessions, rng) for name in names}
         ratios: list[tuple[float, float]] = []
         wrong = opposite = differing = 0
         for first, second in combinations(names, 2):
@@ -203,8 +203,8 @@ def power(data: Collection, model: str, sessions: int = 20_000) -> Callable[...,
             wrong += bool(signs.mean() * gain < 0 and abs(signs.mean()) > 3 * signs.std() / math.sqrt(sessions))
             own = (_POWER / signs.mean()) ** 2 * signs.var()
             ratios.append((_sessions(ctr, other_ctr) / own, _sessions(rr, other_rr) / own))
-            change = other_count[0] - count[0]
-            if abs(change) > 0.005:
+            change, noise = other_count[0] - count[0], math.sqrt((count[1] + other_count[1]) / (4 * sessions))
+            if abs(change) > 3 * noise:
                 differing, opposite = differing + 1, opposite + bool(change * gain < 0)
         by_ctr, by_rr = np.array(ratios).T if ratios else np.full((2, 1), np.nan)
         quantiles = {
@@ -282,26 +282,25 @@ def stated_chance(rounds: int, now: int = 1_000) -> Callable[..., Cell]:
 
 
 def null_table(stored: StoredCells, data: Sequence[Collection], rounds: int) -> Iterator[str]:
-    """The share of experiments that ever decide wrongly, by method and metric: the largest and the mean over all cells."""
-    yield "| | cells | ever decides, mean | largest cell | looks with a fixed interval |"
-    yield "|---|---|---|---|---|"
-    cells: dict[str, list[tuple[float, float]]] = {}
+    """The share of experiments that ever decide wrongly, by method and metric, over all cells, and its upper 95% bound."""
+    yield "| | experiments | ever decides | upper bound | largest cell | with the interval of a single look |"
+    yield "|---|---|---|---|---|---|"
+    cells: dict[str, list[tuple[float, float, float]]] = {}
     for own in data:
         for model in CLICK_MODELS:
             for names, methods in ((("bm25", "hybrid"), TWO), (("bm25", "characters", "hybrid"), THREE)):
                 for method in methods:
                     count = rounds // 2 if method in _CREDITED else rounds
-                    cell = stored.cell(
-                        f"null {own.name} {model} {method} {len(names)} {count}",
-                        null_interleaving(own, names, method, model, count),
-                    )
-                    cells.setdefault(f"{method}, {len(names)} systems", []).append((cell["wrong"], cell["fixed"]))
+                    key = f"null {own.name} {model} {method} {len(names)} {count}"
+                    cell = stored.cell(key, null_interleaving(own, names, method, model, count))
+                    cells.setdefault(f"{method}, {len(names)} systems", []).append((count, cell["wrong"], cell["fixed"]))
             cell = stored.cell(f"null A/B {own.name} {model} {rounds}", null_variants(own, model, rounds))
             for metric in METRICS:
-                cells.setdefault(f"A/B, {metric}", []).append((cell[metric], cell[f"fixed {metric}"]))
-    for name, shares in cells.items():
-        ever, fixed = np.array(shares).T
-        yield f"| {name} | {len(shares)} | {ever.mean():.1%} | {ever.max():.1%} | {fixed.mean():.0%} |"
+                cells.setdefault(f"A/B, {metric}", []).append((rounds, cell[metric], cell[f"fixed {metric}"]))
+    for name, rows in cells.items():
+        counts, ever, fixed = np.array(rows).T
+        share, bound = float(ever @ counts / counts.sum()), upper_bound(float(ever @ counts / counts.sum()), counts.sum())
+        yield f"| {name} | {counts.sum():,.0f} | {share:.1%} | {bound:.1%} | {ever.max():.1%} | {fixed.mean():.0%} |"
 
 
 def power_table(stored: StoredCells, data: Sequence[Collection]) -> Iterator[str]:
@@ -310,7 +309,7 @@ def power_table(stored: StoredCells, data: Sequence[Collection]) -> Iterator[str
     yield "|---|---|---|---|---|---|---|"
     for own in data:
         for model in CLICK_MODELS:
-            cell = stored.cell(f"power {own.name} {model}", power(own, model))
+            cell = stored.cell(f"power {own.name} {model} 100,000", power(own, model))
             by_ctr, by_rr = (
                 f"{cell[f'{name} 50']:.1f} ({cell[f'{name} 10']:.1f}–{cell[f'{name} 90']:.0f})" for name in ("ctr", "rr")
             )

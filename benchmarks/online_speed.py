@@ -22,7 +22,7 @@ from .load_results import cost
 DEPTH, CLICK_RATE, SEED, START = 10, 0.5, 7, 1_762_128_000
 _SUFFIXES = {"parquet": "parquet", "ubi": "jsonl"}
 KINDS = ("plain", "parquet", "ubi", "variants")
-READ = "import sys, rankproof as rp; print(rp.online(sys.argv[1]).sentences[0][:60])"
+COMMAND = [sys.executable, "-m", "rankproof", "online"]
 
 
 def write_log(path: Path, kind: str, rows: int) -> None:
@@ -115,7 +115,7 @@ def main() -> None:
         path = args.folder / f"{kind}-{args.rows}.{_SUFFIXES.get(kind, 'csv')}"
         if not path.exists():
             write_log(path, kind, args.rows)
-        seconds, megabytes = cost([sys.executable, "-c", READ, str(path)])
+        seconds, megabytes = cost([*COMMAND, str(path)])
         print(f"| {kind} | {args.rows:,} | {seconds:.1f} | {60e-6 * args.rows / seconds:.1f} | {megabytes:.0f} |", flush=True)
 
 

@@ -4,6 +4,7 @@
 pool are judged: the top 10 of one of the two systems, with the top 3 of the other, or with the top 10 of a relative of the first,
 the third system that shares most documents with it. Without zeros the judgements have only relevant documents, as in most public
 collections. A decision is wrong if a named system is more than the margin below the other one by the complete judgements.
+`--results 1` cuts all rankings and pools after one document.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rankproof.models import WordLlama
 from rankproof.stages import BM25, RRF, Dense, KeywordScorer, Rerank
 from rankproof.types import Comparison, Stage
 
-DEPTH, FEW = 10, 3
+DEPTH, SHARE_OF_OTHER = 10, 3 / 10
 POOLS = ("complete", "one", "10+3", "one and a relative")
 Grades = Mapping[str, Mapping[str, int]]
 Tops = Mapping[str, Mapping[str, Sequence[str]]]
@@ -51,22 +52,22 @@ def pool_of(grades: Grades, tops: Tops, depths: Mapping[str, int], *, zeros: boo
 def relative_of(name: str, other: str, tops: Tops) -> str:
     """The third system that shares most documents with the first."""
     shared = {
-        third: sum(len({*docs[:DEPTH]} & {*tops[third].get(query, ())[:DEPTH]}) for query, docs in tops[name].items())
+        third: sum(len({*docs} & {*tops[third].get(query, ())}) for query, docs in tops[name].items())
         for third in tops
         if third not in (name, other)
     }
     return max(shared, key=shared.__getitem__)
 
 
-def judgements(grades: Grades, tops: Tops, pair: Sequence[str], *, zeros: bool) -> Iterator[tuple[str, Qrels]]:
+def judgements(grades: Grades, tops: Tops, pair: Sequence[str], depth: int, *, zeros: bool) -> Iterator[tuple[str, Qrels]]:
     """The kinds of pools with their judgements, for each of the two systems as the judged one."""
     yield "complete", Qrels({query: dict(docs) for query, docs in grades.items()})
     for name, other in permutations(pair):
         relative = relative_of(name, other, tops)
         for kind, depths in (
-            ("one", {name: DEPTH}),
-            ("10+3", {name: DEPTH, other: FEW}),
-            (POOLS[-1], {name: DEPTH, relative: DEPTH}),
+            ("one", {name: depth}),
+            ("10+3", {name: depth, other: round(SHARE_OF_OTHER * depth)}),
+            (POOLS[-1], {name: depth, relative: depth}),
         ):
             yield kind, pool_of(grades, tops, depths, zeros=zeros)
 
@@ -81,13 +82,15 @@ Outcome = tuple[bool, bool, bool]
 """Whether a comparison is decided, whether it is wrong, and whether it is wrong without a sentence about unjudged documents."""
 
 
-def outcomes(grades: Grades, rankings: Mapping[str, Run], *, zeros: bool) -> dict[tuple[str, str], list[Outcome]]:
-    """The outcomes of all pairs by kind of pool, with the rule off and on."""
-    tops = {name: ranked_documents(ranking) for name, ranking in rankings.items()}
+def outcomes(grades: Grades, rankings: Mapping[str, Run], depth: int, *, zeros: bool) -> dict[tuple[str, str], list[Outcome]]:
+    """The outcomes of all pairs by kind of pool, with the rule off and on, of rankings of so many documents."""
+    tops = {
+        name: {query: docs[:depth] for query, docs in ranked_documents(ranking).items()} for name, ranking in rankings.items()
+    }
     by_kind: dict[tuple[str, str], list[Outcome]] = {}
     for pair in combinations(rankings, 2):
-        runs = {name: rankings[name] for name in pair}
-        kinds = list(judgements(grades, tops, pair, zeros=zeros))
+        runs = {name: tops[name] for name in pair}
+        kinds = list(judgements(grades, tops, pair, depth, zeros=zeros))
         truth = compare(kinds[0][1], runs, measures="nDCG@10", samples=100)
         for kind, judged in kinds:
             for rule in ("off", "on"):
@@ -104,13 +107,15 @@ def main() -> None:
     """Prints a row for each collection, without and with zeros: % decided / % wrong, with the rule off and on."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.unjudged_rule", description=__doc__)
     parser.add_argument("--collections", nargs="+", choices=COLLECTIONS, default=list(COLLECTIONS))
+    parser.add_argument("--results", type=int, default=DEPTH, help="documents per ranking and pool")
+    asked = parser.parse_args()
     print(f"| collection | zeros | {' | '.join(POOLS)} |\n|---|---|{'---:|' * len(POOLS)}")
-    for collection in parser.parse_args().collections:
+    for collection in asked.collections:
         dataset = dataset_of_part(COLLECTIONS[collection][0])
         result = run(Experiment(name="unjudged", dataset=dataset, systems=systems(), measures=("nDCG@10",)))
         rankings = {system.name: system.run for system in result.system_runs}
         for zeros in (False, True):
-            by_kind = outcomes(result.qrels, rankings, zeros=zeros)
+            by_kind = outcomes(result.qrels, rankings, asked.results, zeros=zeros)
             cells = [f"{_shares(by_kind[kind, 'off'])} → {_shares(by_kind[kind, 'on'])}" for kind in POOLS]
             print(f"| {collection} | {'yes' if zeros else 'no'} | {' | '.join(cells)} |", flush=True)
 

@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     from rankproof._api.baselines import baselines as baselines
     from rankproof._api.checks import doctor as doctor
     from rankproof._api.checks import gate as gate
+    from rankproof._api.datasets import convert as convert
     from rankproof._api.datasets import import_dataset as import_dataset
     from rankproof._api.explain import explain as explain
+    from rankproof._api.fuse import fit_fusion as fit_fusion
+    from rankproof._api.fuse import fuse as fuse
     from rankproof._api.judges import agreement as agreement
     from rankproof._api.live import online as online
     from rankproof._api.output import export as export
-    from rankproof._api.output import fit_fusion as fit_fusion
-    from rankproof._api.output import fuse as fuse
     from rankproof._api.output import plot as plot
     from rankproof._api.output import report as report
     from rankproof._api.programs import generate as generate
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from rankproof._experiment.experiment import default_systems as default_systems
     from rankproof._formats.read import read_qrels as read_qrels
     from rankproof._formats.read import read_run as read_run
-    from rankproof._formats.write import convert as convert
     from rankproof._formats.write import write_qrels as write_qrels
     from rankproof._formats.write import write_run as write_run
     from rankproof._importers.registry import read_dataset as read_dataset
@@ -83,7 +83,7 @@ _TARGETS = {
     "audit": "rankproof._api.analyses:audit",
     "baselines": "rankproof._api.baselines:baselines",
     "compare": "rankproof._api.analyses:compare",
-    "convert": "rankproof._formats.write:convert",
+    "convert": "rankproof._api.datasets:convert",
     "correlate": "rankproof._api.agreement:correlate",
     "default_systems": "rankproof._experiment.experiment:default_systems",
     "diagnose": "rankproof._api.analyses:diagnose",
@@ -92,8 +92,8 @@ _TARGETS = {
     "evaluate_answers": "rankproof._api.answers:evaluate_answers",
     "explain": "rankproof._api.explain:explain",
     "export": "rankproof._api.output:export",
-    "fit_fusion": "rankproof._api.output:fit_fusion",
-    "fuse": "rankproof._api.output:fuse",
+    "fit_fusion": "rankproof._api.fuse:fit_fusion",
+    "fuse": "rankproof._api.fuse:fuse",
     "gate": "rankproof._api.checks:gate",
     "generate": "rankproof._api.programs:generate",
     "import_dataset": "rankproof._api.datasets:import_dataset",

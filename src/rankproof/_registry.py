@@ -9,8 +9,8 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, lru_cache, reduce
 from importlib import import_module
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-Role = Literal["", "fields", "path", "source", "secret", "function"]
-"""What a text refers to: document fields (a list), a file or folder, a model's weights, a possible password, `module:name`."""
+Role = Literal["", "fields", "path", "source", "secret", "function", "parameters"]
+"""What a value refers to: document fields (a list), a file or folder, a model's weights, a possible password, `module:name`,
+parameters that another part declares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ class Option(NamedTuple):
     `key` is the name in files if it differs from the field, `typed` the type that a file holds if it differs. On the command
     line, `flag` is the name if it differs, `letter` its short form, `metavar` stands for the value, `file` says what a file
     contains that is passed instead of the value, and a `repeated` flag takes one value at a time. Help pages show a `rare` flag
-    only with --help-all.
+    only with --help-all. `values` are those that a search tries,
+    `choices` the names that are allowed, such as a registry. The value of an `unnamed` flag can be left out.
     """
 
     description: str
@@ -89,6 +91,9 @@ class Option(NamedTuple):
     file: str = ""
     repeated: bool = False
     rare: bool = False
+    values: tuple[Any, ...] = ()
+    choices: Collection[str] = ()
+    unnamed: bool = False
 
 
 class Setting(NamedTuple):
@@ -110,6 +115,11 @@ class Setting(NamedTuple):
     def required(self) -> bool:
         """Whether a value must be given."""
         return self.default is MISSING
+
+    @property
+    def choices(self) -> Collection[Any]:
+        """The values that are allowed; empty if others are."""
+        return get_args(self.type) if get_origin(self.type) is Literal else self.option.choices
 
 
 def settings_of(part: Any) -> tuple[Setting, ...]:
@@ -142,12 +152,31 @@ def _arguments(function: Any) -> dict[str, Setting]:
     hints = get_type_hints(function, localns=_KnownNames(unwrap(function).__globals__), include_extras=True)
     for parameter in signature(function).parameters.values():
         hint = hints.get(parameter.name, Any)
-        if parameter.kind is Parameter.VAR_KEYWORD:
+        if parameter.kind is Parameter.VAR_KEYWORD and get_origin(hint) is Annotated:
+            arguments[parameter.name] = Setting(parameter.name, parameter.name, Mapping[str, Any], False, {}, get_args(hint)[1])
+        elif parameter.kind is Parameter.VAR_KEYWORD:
             arguments |= _arguments(get_args(hint)[0])
         else:
             default = MISSING if parameter.default is Parameter.empty else parameter.default
             arguments[parameter.name] = setting_of(parameter.name, hint, default)
     return arguments
+
+
+def own_parameters(function: Callable[..., Any], name: str, reserved: Collection[str]) -> tuple[Setting, ...]:
+    """The parameters of a part that is a function: its keyword-only arguments, each with an Option and a default."""
+    known = arguments_of(function) if unwrap(function).__kwdefaults__ else {}
+    settings = tuple(known[key] for key in unwrap(function).__kwdefaults__ or ())
+    for setting in settings:
+        if setting.key in reserved:
+            raise ValueError(f"{name}: a parameter cannot be called {setting.key}")
+        if not setting.option.description:
+            raise ValueError(f"{name}: the parameter {setting.key} is not described; annotate it with an Option")
+    return settings
+
+
+def chosen_values(settings: Iterable[Setting], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of these settings that are set."""
+    return {setting.key: values[setting.key] for setting in settings if setting.key in values}
 
 
 class Registry(Mapping[str, Any], Generic[T]):
@@ -355,6 +384,13 @@ class RecordTable(Mapping[str, R]):
             what = f"the package {_package_of(entry)} offers the {self.kind} {for_message(entry.name)}"
             raise ExternalError(escape_invisible(f"{what}, but does not register it; update or remove the package"))
         return self._records[entry.name]
+
+
+def loadable(table: RecordTable[R]) -> Iterator[R]:
+    """The records of a table but those of packages that cannot be loaded."""
+    for name in table:
+        with suppress(ExternalError):
+            yield table[name]
 
 
 def summaries(table: RecordTable[R]) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.decision.record import UnjudgedRival as UnjudgedRival
     from rankproof._analysis.decision.repeats import RepeatedAnswers as RepeatedAnswers
     from rankproof._analysis.decision.repeats import SystemRepeats as SystemRepeats
+    from rankproof._analysis.gate.case_checks import CaseValue as CaseValue
     from rankproof._analysis.gate.changes import BaselineChange as BaselineChange
     from rankproof._analysis.gate.result import GateResult as GateResult
     from rankproof._analysis.gate.rules import GateCheck as GateCheck
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from rankproof._results.decision_settings import DecisionSettings as DecisionSettings
     from rankproof._results.experiment_result import SystemRun as SystemRun
     from rankproof._results.experiment_result import TimeSummary as TimeSummary
+    from rankproof._results.saved_cases import SavedCase as SavedCase
     from rankproof.models._base import CrossEncoderModel as CrossEncoderModel
     from rankproof.models._base import Encoder as Encoder
     from rankproof.models._base import EncoderModel as EncoderModel
@@ -145,6 +147,7 @@ else:
         Budget="rankproof._llm.budget",
         BuildContext="rankproof.stages._base",
         CandidateTable="rankproof._fusion.candidates",
+        CaseValue="rankproof._analysis.gate.case_checks",
         Contributions="rankproof._fusion.method",
         EngineOptions="rankproof.stages._base",
         FittedFusion="rankproof._fusion.method",
@@ -250,6 +253,7 @@ else:
         OtherMargin="rankproof._analysis.decision.record",
         PairDifference="rankproof._analysis.decision.record",
         QueriesNeeded="rankproof._analysis.decision.record",
+        SavedCase="rankproof._results.saved_cases",
         Scenario="rankproof._analysis.decision.record",
         SystemRisk="rankproof._analysis.decision.record",
         SystemRun="rankproof._results.experiment_result",

@@ -246,6 +246,8 @@ NOISY = "The judge is too noisy: asked again, the difference from b changes by 2
                 RISK,
             ],
         ),
+        ({"margin": 0.6}, [BETTER, RISK.replace("2 pp (4%)", "60 pp (120%)")]),
+        ({"margin": 0.0501}, [BETTER, RISK.replace("2 pp (4%)", "5.01 pp (10%)")]),
         (
             {"missing": (MissingCount("b", 1, 0, 0),)},
             [
@@ -704,54 +706,61 @@ def test_repeated_answers_are_counted_with_the_advice_that_their_variance_gives(
 
 
 LABELS = "One hour of work is 12 further labelled questions, at 5 minutes each."
+LABELS_OR_QUERIES = LABELS.replace("each.", "each, or 6 further queries, at 10 minutes each.")
+MORE_LABELS, MORE_QUERIES = "More labels remove most per hour.", "More queries without labels remove most per hour."
 QUERIES = "One hour of work is 6 further queries, at 10 minutes each."
 
 
 @pytest.mark.parametrize(
-    ("made", "rows", "hour"),
+    ("made", "rows", "work"),
     [
-        (shipped(unjudged_rival=RIVAL), [("queries", 1.0, 6 / 106)], QUERIES),
+        (shipped(unjudged_rival=RIVAL), [("queries", 1.0, 6 / 106)], [UNJUDGED, QUERIES]),
         (
-            shipped(repeats=RepeatedAnswers((), question_share=0.6, repeat_share=0.4, judge_share=0.1)),
+            shipped(repeats=RepeatedAnswers((), repeats=3.0, question_share=0.6, repeat_share=0.4, judge_share=0.1)),
             [("queries", 0.6, 6 / 106), ("repeats", 0.4, None), ("judge, part of the repeats", 0.1, None)],
-            QUERIES,
+            [QUERIES, "Asking every question once more removes 10%, without work of people."],
+        ),
+        (labelled(check=replace(CHECK, label_share=1.0)), [("labelled questions", 1.0, 12 / 52)], [LABELS]),
+        (
+            labelled(queries=46, check=replace(CHECK, label_share=0.1)),
+            [("labelled questions", 0.1, 0.1 * 12 / 52), ("judge's values of the other questions", 0.9, 0.9 * 6 / 12)],
+            [LABELS_OR_QUERIES, MORE_QUERIES],
         ),
         (
             labelled(check=replace(CHECK, label_share=0.75)),
-            [("labelled questions", 0.75, 0.75 * 12 / 52), ("judge's values of the other questions", 0.25, None)],
-            LABELS,
+            [("labelled questions", 0.75, 0.75 * 12 / 52), ("judge's values of the other questions", 0.25, 0.25 * 6 / 366)],
+            [LABELS_OR_QUERIES, MORE_LABELS],
         ),
         (
             labelled(check=replace(CHECK, label_share=0.75), repeats=RepeatedAnswers((), question_share=0.6, repeat_share=0.4)),
             [
                 ("labelled questions", 0.45, 0.75 * 12 / 52),
-                ("judge's values of the other questions", 0.15, None),
+                ("judge's values of the other questions", 0.15, 0.25 * 6 / 366),
                 ("repeats", 0.4, None),
             ],
-            LABELS,
+            [LABELS_OR_QUERIES, MORE_LABELS],
         ),
         (
             labelled(check=replace(CHECK, label_share=1.0), repeats=RepeatedAnswers((), question_share=0.6, repeat_share=0.4)),
             [("labelled questions", 0.6, 12 / 52), ("repeats", 0.4, None)],
-            LABELS,
+            [LABELS],
         ),
         (
             labelled(check=None, repeats=RepeatedAnswers((), question_share=0.6, repeat_share=0.4)),
             [("labelled questions", 0.6, 12 / 52), ("repeats", 0.4, None)],
-            LABELS,
+            [LABELS],
         ),
     ],
 )
 def test_the_sources_of_doubt_have_their_shares_and_what_an_hour_removes(
-    made: Decision, rows: list[tuple[str, float, float | None]], hour: str
+    made: Decision, rows: list[tuple[str, float, float | None]], work: list[str]
 ) -> None:
     table = doubt_table(made)
     assert table is not None
     assert [row[0] for row in table.rows] == [row[0] for row in rows]
     assert [row[1] for row in table.rows] == pytest.approx([row[1] for row in rows])
     assert [row[2] for row in table.rows] == [row[2] and pytest.approx(row[2]) for row in rows]
-    assert table.sentences[-1] == hour
-    assert table.sentences[:-1] == ((UNJUDGED,) if made.unjudged_rival is not None else ())
+    assert list(table.sentences) == work
 
 
 def test_each_scenario_has_its_choice_and_its_risk() -> None:
@@ -764,6 +773,5 @@ def test_each_scenario_has_its_choice_and_its_risk() -> None:
     ]
 
 
-def test_one_source_alone_needs_no_table_of_doubt() -> None:
+def test_queries_alone_need_no_table_of_doubt() -> None:
     assert doubt_table(shipped()) is None
-    assert doubt_table(labelled(check=None)) is None

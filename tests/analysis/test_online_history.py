@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas
 import pytest
 
 import rankproof as rp
@@ -67,3 +68,18 @@ def test_recorded_experiments_wait_for_their_offline_difference(tmp_path: Path) 
     assert Path(file).read_text(encoding="utf-8") == f"{_HEAD}2026-11-hybrid,,,0.021,0.004\n2026-12-rerank,,,-0.003,0.004\n"
     with pytest.raises(rp.errors.InputError, match="experiment 2026-12-rerank is recorded already"):
         record_experiment(file, "2026-12-rerank", 0.0, 0.004)
+
+
+def test_the_difference_of_an_ab_test_is_recorded_once(tmp_path: Path) -> None:
+    rows = [(f"s{at}", f"u{at}", "ab"[at % 2], action) for at in range(400) for action in ("", *["click"] * (at % 4 != 2))]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(("session", "user", "variant", "action"))}
+    table = pandas.DataFrame({**columns, "time": range(len(rows)), "rank": 1, "doc": "d"})
+    file = str(tmp_path / "experiments.csv")
+    result = rp.online(table, record=file)
+    assert result.decision is not None
+    name, offline, _, online, error = Path(file).read_text(encoding="utf-8").splitlines()[1].split(",")
+    assert (name, offline) == ("table", "")
+    assert float(online) == pytest.approx(0.5)
+    assert float(error) == pytest.approx(0.5 / 200**0.5, rel=0.01)
+    with pytest.raises(rp.errors.InputError, match="experiment table is recorded already"):
+        rp.online(table, record=file)

@@ -54,6 +54,12 @@ def test_a_better_ranking_that_was_shown_gets_more_clicks() -> None:
     assert _row(log, "a")["difference"][0] < 0
 
 
+def test_the_ranking_that_was_shown_gets_as_many_clicks_as_its_lists_with_swaps() -> None:
+    row = _row(_log(("a",)), "a")
+    assert row["answer"] == "the same"
+    assert row["sentence"].startswith("a would get as many clicks, within 2.0%: 1.")
+
+
 def test_where_ranks_never_varied_nothing_can_be_told() -> None:
     log = _log(("a",), swap=False, sessions=500)
     result = rp.online(pandas.DataFrame(log.table), value={"c": log.rankings["c"]})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rankproof as rp
-from rankproof._formats.write import convert
+from rankproof._api.datasets import convert
 
 LINES = ("q1 1 a 2", "q1 1 b 1", "q1 2 a 1", "q1 2 c 2", "q1 3 c 1", "q1 3 e 0", "q2 1 x 1", "q2 2 y 1", "q3 1 m 1", "q3 2 n 2")
 RUNS = {

@@ -240,3 +240,30 @@ def test_without_zeros_a_short_list_of_which_nothing_is_known_prevents_a_decisio
     # A single relevant document of the rival's own shows that it was judged, or is poor.
     relevant[QUERIES[0]]["meaning0"] = 1
     assert rp.compare(relevant, runs, measure, samples=100).decision.outcome == "ship"
+
+
+def test_unjudged_documents_are_as_relevant_as_the_known_ones() -> None:
+    graded = {query: {doc: 3 * grade for doc, grade in docs.items()} for query, docs in pool(2, 0).items()}
+    found, plain = decided(graded).unjudged_rival, decided(pool(2, 0)).unjudged_rival
+    assert found is not None
+    assert found == plain
+
+
+def test_a_system_that_shows_every_known_relevant_document_was_perhaps_the_only_one_judged() -> None:
+    runs = {
+        "words": {query: ["w"] for query in QUERIES},
+        "meaning": {query: ["m" if at < 20 else "w"] for at, query in enumerate(QUERIES)},
+    }
+    relevant = {query: {"w": 1} for query in QUERIES}
+    text = (
+        "meaning may not have been judged. Every document that is known to be relevant is in the top 1 of words; perhaps only its"
+        " documents were judged."
+    )
+    decision = rp.compare(relevant, runs, "P@1", samples=100).decision
+    assert decision.outcome == "ship"
+    assert text in decision.sentences
+    # A relevant document elsewhere, or judged zeros, show that others were judged as well.
+    elsewhere = {**relevant, "q00": {"w": 1, "x": 1}}
+    zeros = {query: {"w": 1, "x": 0, "m": 0} for query in QUERIES}
+    for grades in (elsewhere, zeros):
+        assert text not in rp.compare(grades, runs, "P@1", samples=100).decision.sentences

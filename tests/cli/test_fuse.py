@@ -53,7 +53,7 @@ WRONG = {
     ("--method", "posfuse"): "posfuse is trained; pass judgements to learn from: --train QRELS",
     ("--train", "train.qrels"): "rrf is not trained; leave out --train, or use --method one of bayesfuse, mapfuse",
     ("--phi", "0.5"): "rrf does not use --phi; leave out --phi, or use --method rbc",
-    ("--method", "rbc", "--phi", "2"): "phi is 2.0; pass a finite number from 0 to 1, such as 0.95",
+    ("--method", "rbc", "--phi", "2"): "--phi is 2.0; choose a number from 0 to 1",
     ("--method", "magic"): "magic",
 }
 

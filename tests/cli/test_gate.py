@@ -10,8 +10,8 @@ import pytest
 
 import rankproof as rp
 from rankproof import Experiment, parse_measure
-from rankproof._cli.inputs import FORMATS
 from rankproof._cli.main import main
+from rankproof._cli.output import FORMATS
 from rankproof._experiment.run import run_experiment
 from rankproof._results.folder import save_results
 from rankproof.errors import InputError
@@ -147,7 +147,10 @@ def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFi
             "--junit is for checks, and nothing is checked; specify --baseline or --threshold, or leave it out",
         ),
         (["gate", "--save", "b"], "no input files; specify"),
-        (["gate", "{folder}"], "no requirement; specify a baseline (--baseline), a bound (--threshold), or a file to save"),
+        (
+            ["gate", "{folder}"],
+            "no requirement; specify --baseline, a bound (--threshold), test cases (--cases), or a file to save",
+        ),
         (["gate", "{folder}", "--threshold", "RR>=1", "--by", "category"], "--by needs a baseline; specify it with --baseline"),
         (["gate", "{folder}", "--max-drop", "RR=0.02"], "--max-drop needs a baseline; specify it with --baseline"),
         (

@@ -123,7 +123,7 @@ def test_hostile_documents_stay_text_on_the_screen(tmp_path: Path, capsys: pytes
 
 
 WRONG = [
-    (["--count", "0"], "not a whole number of at least 1"),
+    (["--count", "0"], "--count is 0; choose a whole number of at least 1"),
     (["--count", "3"], "no output folder; name one with -o"),
     (["-o", ""], "no output folder; name one with -o"),
     (["-o", "{data}"], "exists; specify a folder that does not exist yet"),

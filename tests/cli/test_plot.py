@@ -67,9 +67,9 @@ def test_measures_that_are_named_get_a_chart_each(results: str, capsys: pytest.C
     [
         (["--kind", "pie"], "unknown kind pie; choose from: bars, pareto"),
         (["-o", "a.xyz"], "a.xyz has no known suffix; use .png, .svg, .pdf, or end the name of a folder with /"),
-        (["--width", "2"], "--width 2 is out of range; choose from 3 to 40"),
-        (["--width", "nan"], "--width nan is out of range"),
-        (["--dpi", "0"], "--dpi 0 is out of range"),
+        (["--width", "2"], "--width is 2.0; choose a number from 3 to 40"),
+        (["--width", "nan"], "--width is nan; choose a number from 3 to 40"),
+        (["--dpi", "0"], "--dpi is 0; choose a whole number from 30 to 1,200"),
         (["--width", "40", "--dpi", "1200"], "too many pixels"),
         (["--against", "nobody"], "no system is called nobody; choose from: bm25"),
         (["--system", "dense", "--against", "dense"], "a system cannot be compared with itself"),

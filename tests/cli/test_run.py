@@ -105,7 +105,7 @@ def test_the_size_of_partitions_changes_no_result(capsys: pytest.CaptureFixture[
     assert whole.fingerprint == parts.fingerprint
     for one, other in zip(whole.system_runs, parts.system_runs, strict=True):
         assert (list(one.run.docs), list(one.run.scores)) == (list(other.run.docs), list(other.run.scores))
-    assert "'0' is not a whole number" in ran(capsys, "--partition-size", "0", code=2)[1]
+    assert "--partition-size is 0; choose a whole number of at least 1" in ran(capsys, "--partition-size", "0", code=2)[1]
 
 
 def test_a_broken_document_is_told_before_anything_is_computed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -196,10 +196,10 @@ def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
     [
         (["nowhere"], "nowhere is not a results folder and contains none"),
         (["nowhere\x1b[31m"], r"nowhere\x1b[31m is not a results folder"),
-        (["results", "--port", "70000"], "is not a port"),
-        (["results", "--port", "-1"], "is not a port"),
+        (["results", "--port", "70000"], "--port is 70000; choose a whole number from 0 to 65,535"),
+        (["results", "--port", "-1"], "--port is -1; choose a whole number from 0 to 65,535"),
         (["results", "--assessor", "ann"], "--assessor needs --judge, --label or --edit; add one of them"),
-        (["results", "--label", "0"], "is not a whole number of at least 1"),
+        (["results", "--label", "0"], "--label is 0; choose a whole number of at least 1"),
         (
             ["results", "--label", "30"],
             "the judgements of small are people's: there is no machine judge to check; judge unjudged",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tools.docs import part_tables
 
+import rankproof
 from rankproof import Run, fuse, import_dataset, read_dataset, read_experiment
 from rankproof._analysis.doctor.check import _TABLE as CHECKS
 from rankproof._analysis.doctor.check import all_checks, clean_example, doctor_check, example_input
@@ -20,13 +21,19 @@ from rankproof._analysis.explain.score import explain_score
 from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.commands.completion import all_commands
 from rankproof._cli.main import main
+from rankproof._data.arrays import FloatArray
+from rankproof._data.identity import identity
 from rankproof._data.run import RunRow
 from rankproof._data.table import Table
 from rankproof._experiment.config_write import experiment_toml
-from rankproof._fusion.method import METHODS, fusion_method, methods_with
+from rankproof._fusion.candidates import CandidateTable
+from rankproof._fusion.method import METHODS, FusionSettings, fusion_method, methods_with
 from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof._io.option_schema import json_schema
 from rankproof._registry import RecordTable, _settings, summaries
 from rankproof._results.folder import save_results
+from rankproof._tune.parameters import tuned_system
+from rankproof._tune.runs import fusion_space
 from rankproof.errors import ExternalError, InputError, UsageError
 from rankproof.models._registry import chat_model_by_name, cross_encoder_by_name
 from rankproof.stages import BM25, Fuse, KeywordScorer, Rerank
@@ -35,7 +42,9 @@ from support.registries import all_registries
 from support.small_results import small_results
 
 MODULE = """
+from typing import Annotated
 import numpy as np
+from rankproof.types import Option
 from rankproof.stages import fusion_method, normalisation
 from rankproof.plugins import check_result, doctor_check
 
@@ -54,6 +63,16 @@ def median_points(given):
 @fusion_method("zz-median", "takes the median rank", by_rank=True, combine=median_points)
 def negative_ranks(table, settings):
     return -table.ranks.astype(float)
+
+@fusion_method("zz-power", "adds 1 / rank^power", uses=("weights",), by_rank=True)
+def power_of_rank(
+    table, settings, *, power: Annotated[float, Option("exponent of the rank", least=0, most=4, values=(0.5, 1, 2))] = 1.0
+):
+    return table.by_rank(np.arange(1, table.depth + 1) ** -power)
+
+@normalisation("zz-shift", "each score plus a constant")
+def shifted(scores, *, plus: Annotated[float, Option("what is added to each score", least=0)] = 1.0):
+    return scores.values + plus
 
 @normalisation("zz-half", "half of each score")
 def halved(scores):
@@ -75,8 +94,10 @@ ENTRIES = """
 [rankproof.fusion_methods]
 zz-test = added_parts
 zz-median = added_parts
+zz-power = added_parts
 [rankproof.normalisations]
 zz-half = added_parts
+zz-shift = added_parts
 [rankproof.doctor_checks]
 zz-shouting = added_parts
 """
@@ -149,7 +170,6 @@ def test_the_command_refuses_what_the_added_method_does_not_use(
 def test_help_and_completion_list_the_added_parts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuse", "--help"]) == 0
     page = capsys.readouterr().out
-    assert ",".join(METHODS) in "".join(page.split())
     assert re.search(r"^  zz-test +adds 1 / rank²$", page, re.MULTILINE)
     assert re.search(r"^  zz-half +half of each score$", page, re.MULTILINE)
     options = {option.spellings[-1]: option.words for verb in all_commands() if verb.name == "fuse" for option in verb.options}
@@ -220,8 +240,93 @@ def test_explain_shows_the_points_of_a_method_that_does_not_add() -> None:
     assert table.facts["combined"] == -1.5
 
 
+FUSED_POWER = (
+    '[systems.a]\nstage = "bm25"\n[systems.b]\nstage = "bm25"\nk1 = 2\n[systems.both]\nstage = "fuse"\nof = ["a", "b"]\n'
+)
+
+
+@pytest.mark.usefixtures("added")
+def test_a_parameter_of_an_added_method_reaches_python_flags_files_and_docs(
+    tmp_path: Path, runs: list[str], capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    # d2 is second in a and first in b: 1 / 2^2 + 1.
+    assert fused_scores(capsysbinary, *runs, "--method", "zz-power", "--power", "2") == {b"d2": 1.25, b"d1": 1.0, b"d3": 0.25}
+    a = Run.from_dict({"q1": {"d1": 9.0, "d2": 8.0}})
+    assert [row.score for row in rankproof.fuse([a], "zz-power", power=2).rows()] == [1.0, 0.25]
+    assert [row.score for row in fuse([a], "zz-power").rows()] == [1.0, 0.5]
+    (tmp_path / "e.toml").write_text(f'{FUSED_POWER}method = "zz-power"\npower = 2\n')
+    (fused,) = (stage for stage in read_experiment(tmp_path / "e.toml").systems.values() if isinstance(stage, Fuse))
+    assert fused == Fuse(fused.stages, "zz-power", parameters={"power": 2.0})
+    assert identity(fused)["parameters"] == [["power", 2.0]]
+    assert "parameters" not in identity(Fuse(fused.stages))
+    (tmp_path / "again.toml").write_text(experiment_toml(read_experiment(tmp_path / "e.toml")))
+    assert fused in read_experiment(tmp_path / "again.toml").systems.values()
+    assert "| `zz-power` | adds 1 / rank^power | `weights`, `power` |  |" in part_tables.fusion_methods().splitlines()
+    assert json_schema(METHODS["zz-power"])["properties"]["power"] == {
+        "description": "exponent of the rank (default: 1)",
+        "type": "number",
+        "minimum": 0,
+        "maximum": 4,
+        "default": 1.0,
+    }
+
+
+@pytest.mark.usefixtures("added")
+def test_a_parameter_of_an_added_method_is_tuned_by_its_usual_values(tmp_path: Path) -> None:
+    assert [axis.values for family in fusion_space(1, ["zz-power"], ["min-max"], {}).families for axis in family.axes] == [
+        (0.5, 1, 2)
+    ]
+    (tmp_path / "e.toml").write_text(f'{FUSED_POWER}method = "zz-power"\n')
+    systems = read_experiment(tmp_path / "e.toml").systems
+    tuned = tuned_system(systems, "both", {"power": None})
+    assert [axis.values for family in tuned.space.families for axis in family.axes] == [(0.5, 1, 2)]
+    assert tuned.with_settings((("power", 2.0),)) == Fuse(tuned.stage.inputs(), "zz-power", parameters={"power": 2})
+
+
+@pytest.mark.usefixtures("added")
+def test_a_parameter_of_an_added_part_out_of_range_is_rejected_with_one_sentence(
+    tmp_path: Path, runs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = "power is 9.0; choose a number from 0 to 4"
+    with pytest.raises(UsageError, match=f"^{wrong}"):
+        rankproof.fuse([Run.from_dict({"q": {"d": 1.0}})], "zz-power", power=9.0)
+    assert main(["fuse", *runs, "--method", "zz-power", "--power", "9"]) == 2
+    assert capsys.readouterr().err.startswith(f"--{wrong}")
+    (tmp_path / "e.toml").write_text(f'{FUSED_POWER}method = "zz-power"\npower = 9.0\n')
+    with pytest.raises(InputError, match=rf"e\.toml:10: {wrong}"):
+        read_experiment(tmp_path / "e.toml")
+    assert main(["fuse", *runs, "--power", "1"]) == 2
+    assert "rrf does not use --power; leave out --power" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("added")
+def test_a_normalisation_has_parameters_of_its_own(runs: list[str], capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    flags = ("--method", "combsum", "--norm", "zz-shift", "--plus", "2")
+    assert fused_scores(capsysbinary, *runs, *flags) == {b"d1": 11.0, b"d2": 12.7, b"d3": 2.5}
+    stage = Rerank(BM25(), KeywordScorer(), weight=0.5, norm="zz-shift", parameters={"plus": 2})
+    assert stage.parameters == (("plus", 2.0),)
+    with pytest.raises(UsageError, match="plus is -1; choose a number of at least 0"):
+        Rerank(BM25(), KeywordScorer(), weight=0.5, norm="zz-shift", parameters={"plus": -1})
+    with pytest.raises(UsageError, match="the normalisation z-score has no parameter plus; it has none"):
+        Rerank(BM25(), KeywordScorer(), parameters={"plus": 2})
+
+
+def test_a_parameter_cannot_have_a_name_that_means_something_else_and_needs_a_sentence() -> None:
+    with pytest.raises(ValueError, match="zz-depth: a parameter cannot be called depth"):
+
+        @fusion_method("zz-depth", "anything")
+        def by_depth(table: CandidateTable, settings: FusionSettings, *, depth: int = 1) -> FloatArray:
+            raise NotImplementedError
+
+    with pytest.raises(ValueError, match="zz-bare: the parameter q is not described; annotate it with an Option"):
+
+        @fusion_method("zz-bare", "anything")
+        def bare(table: CandidateTable, settings: FusionSettings, *, q: int = 1) -> FloatArray:
+            raise NotImplementedError
+
+
 def test_a_method_can_only_use_known_parameters() -> None:
-    with pytest.raises(ValueError, match="zz-both: no parameter is called q; choose among norm, "):
+    with pytest.raises(ValueError, match="zz-both: no parameter is called q; choose among weights, norm, "):
         fusion_method("zz-both", "both", uses=("q",))
 
 

@@ -25,7 +25,7 @@ from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._data.validation import check_options
 from rankproof._experiment.config_read import read_experiment
-from rankproof._experiment.config_settings import EVERY, is_scorer, is_system, is_systems, part_kind, takes
+from rankproof._experiment.config_settings import EVERY, is_scorer, is_system, is_systems, keys_of, part_kind, takes
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
@@ -250,7 +250,7 @@ def test_defaults_are_written_and_read_back(component: Component, registry: Regi
 def test_every_default_that_a_file_can_hold_is_accepted_when_written_out(
     component: Component, registry: Registry[Any], tmp_path: Path
 ) -> None:
-    plain = [one for one in settings_of(component.load()) if isinstance(one.default, str | int | float | bool | tuple)]
+    plain = [one for one in keys_of(component.load()).values() if isinstance(one.default, str | int | float | bool | tuple)]
     more = {one.key: toml_value(one.default) for one in plain}
     assert (
         read(tmp_path, BM + table_of(component, registry, **more)).systems
@@ -266,13 +266,13 @@ def test_an_unknown_key_is_refused_with_its_line_and_the_known_keys(
     with pytest.raises(InputError, match=r"experiment\.toml:\d+: unknown key zzzzzz; choose from") as refused:
         read(tmp_path, text)
     assert refused.value.line == len(text.splitlines())
-    for setting in settings_of(component.load()):
+    for setting in keys_of(component.load()).values():
         assert setting.key in refused.value.fix
 
 
 @pytest.mark.parametrize(("component", "registry"), PARTS)
 def test_a_value_of_another_type_is_refused_with_its_line(component: Component, registry: Registry[Any], tmp_path: Path) -> None:
-    for setting in settings_of(component.load()):
+    for setting in keys_of(component.load()).values():
         if is_scorer(setting):
             continue
         text = BM + table_of(component, registry, **{setting.key: "1979-05-27"})

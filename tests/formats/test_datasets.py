@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from rankproof._api.datasets import convert
 from rankproof._formats.read import read_qrels
-from rankproof._formats.write import convert
 from rankproof._importers.registry import read_dataset, read_documents
 from rankproof.errors import ExternalError, InputError, MissingExtraError, UsageError
 from support.shared_data import collection

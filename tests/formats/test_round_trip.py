@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankproof._api.datasets import convert
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run, RunRow
 from rankproof._formats.detect import detect
 from rankproof._formats.read import read_qrels, read_run
 from rankproof._formats.registry import FORMATS, format_named
 from rankproof._formats.rows import ParseOptions
-from rankproof._formats.write import convert, qrels_blocks, run_blocks, write_qrels, write_run
+from rankproof._formats.write import qrels_blocks, run_blocks, write_qrels, write_run
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError, UsageError
 from support.examples import examples

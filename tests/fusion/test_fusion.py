@@ -209,7 +209,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "method": ({"method": "magic"}, f"no fusion method is called magic; choose one of {', '.join(METHODS)}$"),
     "norm": (
         {"method": "combsum", "norm": "most"},
-        f"no normalisation is called most; choose one of {', '.join(NORMALISATIONS)}$",
+        f"norm is most; choose one of {', '.join(NORMALISATIONS)}$",
     ),
     "k": ({"k": -1}, "k is -1"),
     "k that is no number": ({"k": math.nan}, "k is nan"),

@@ -12,12 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankproof as rp
+from rankproof._cli.registry import parser_of
 from rankproof._data.run import Run
+from rankproof._data.validation import checked_setting
+from rankproof._experiment.config_settings import EVERY
 from rankproof._fusion import kernels
 from rankproof._fusion.fuse import fit_fusion, fuse
 from rankproof._fusion.method import METHODS, PARAMETERS, FittedFusion, method_named
-from rankproof._fusion.normalisations import NORMALISATIONS, ScoreLists
+from rankproof._fusion.normalisations import NORMALISATIONS, RESERVED_NAMES, ScoreLists
+from rankproof._registry import arguments_of, settings_of
 from rankproof.errors import UsageError
+from rankproof.stages import Fuse, Rerank
 from support.examples import examples
 
 A = Run.from_dict({"q": {"x": 8.0, "y": 6.0, "z": 0.0}})
@@ -214,18 +219,21 @@ def test_names_of_ranx_are_aliases() -> None:
 def test_every_parameter_is_used_and_its_values_are_allowed() -> None:
     used = {name for one in METHODS.values() for name in (*one.uses, *one.fit_uses)}
     assert used == set(PARAMETERS)
-    for one in PARAMETERS.values():
-        for value in one.values:
-            assert isinstance(value, str) == (one.kind == "choice")
-            if not isinstance(value, str):
-                assert one.least is None or value >= one.least
-                assert one.most is None or value <= one.most
+    tried = [(setting, value) for setting in PARAMETERS.values() for value in setting.option.values]
+    assert len(tried) >= 80
+    assert [(setting.key, value) for setting, value in tried if checked_setting(setting, value) != value] == []
+
+
+def test_the_names_that_a_parameter_cannot_have_are_those_of_python_files_and_flags() -> None:
+    flags = {action.dest for action in parser_of("fuse")._actions if action.dest.isidentifier()}
+    keys = {setting.key for part in (Fuse, Rerank) for setting in settings_of(part)} | set(EVERY)
+    assert (set(arguments_of(rp.fuse)) | keys | flags) <= RESERVED_NAMES
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "phi": ({"method": "rbc", "phi": 1.5}, "phi is 1.5; pass a finite number from 0 to 1, such as 0.95"),
-    "window": ({"method": "slidefuse", "window": 1.5}, "window is 1.5; pass an integer of at least 0, such as 5"),
-    "setting": ({"beta": 1}, "fusion has no setting beta; choose among norm, "),
+    "phi": ({"method": "rbc", "phi": 1.5}, "phi is 1.5; choose a number from 0 to 1"),
+    "window": ({"method": "slidefuse", "window": 1.5}, "window is 1.5; choose a whole number of at least 0"),
+    "setting": ({"beta": 1}, "fusion has no setting beta; choose among norm, k, "),
     "untrained": ({"method": "posfuse"}, r"posfuse is trained, and nothing was fitted; pass fitted=fit_fusion\('posfuse', "),
     "trained": ({"fitted": ((1.0,), (1.0,))}, "rrf is not trained; leave out what was fitted"),
     "other method": (
@@ -252,7 +260,7 @@ def test_wrong_training_is_refused() -> None:
         fit_fusion("rrf", QRELS, [A])
     with pytest.raises(UsageError, match="there are no judgements to learn from"):
         fit_fusion("posfuse", {}, [A])
-    with pytest.raises(UsageError, match="segments is 0; pass an integer from 1 to 1000, such as 10"):
+    with pytest.raises(UsageError, match="segments is 0; choose a whole number from 1 to 1,000"):
         fit_fusion("probfuse", QRELS, [A], segments=0)
     with pytest.raises(UsageError, match="convex fuses 2 runs, and there are 3; pass 2 runs, or use combsum with weights"):
         fuse([A, B, A], "convex")

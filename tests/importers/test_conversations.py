@@ -15,7 +15,7 @@ from rankproof._importers.registry import import_source
 FOUNDED = "Oslo was founded in 1040 by Harald Hardrada."
 CAPITAL = "Oslo is the capital of Norway."
 SEARCH = {"id": "1", "type": "function", "function": {"name": "search", "arguments": '{"query": "Oslo founding year"}'}}
-OPENAI = {
+OPENAI: dict[str, Any] = {
     "session_id": "s1",
     "messages": [
         {"role": "system", "content": "Answer briefly."},
@@ -28,7 +28,7 @@ OPENAI = {
         {"role": "assistant", "content": "By Harald Hardrada."},
     ],
 }
-RAGAS = {
+RAGAS: dict[str, Any] = {
     "id": "s1",
     "user_input": [
         {"type": "human", "content": "When was Oslo founded?"},
@@ -40,7 +40,7 @@ RAGAS = {
         {"type": "ai", "content": "By Harald Hardrada."},
     ],
 }
-DEEPEVAL = {
+DEEPEVAL: dict[str, Any] = {
     "name": "x",
     "thread_id": "s1",
     "turns": [

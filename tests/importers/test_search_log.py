@@ -93,6 +93,7 @@ def test_users_with_more_sessions_in_a_day_than_people_have_are_dropped(tmp_path
         ({"version": 2}, "version 2"),
         ({"systems": ["A", "A"]}, "two or more different names"),
         ({"method": "balanced"}, "method"),
+        ({"method": ["team-draft"]}, "method"),
         ({"teams": [0, 1]}, "2 teams for 3 documents"),
         ({"teams": [0, 1, 2]}, "team 2 is not from -1 to 1"),
         ({"teams": "0,1,1"}, "not a list"),

@@ -68,7 +68,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"stages": ()}, "no stages to fuse"),
     ({"stages": "bm25"}, "no stages to fuse"),
     ({"method": "total"}, "no fusion method is called total"),
-    ({"method": "combsum", "norm": "most"}, "no normalisation is called most"),
+    ({"method": "combsum", "norm": "most"}, "norm is most; choose one of min-max"),
     ({"k": -1}, "k is -1"),
     ({"depth": 0}, "depth is 0"),
     ({"weights": (1.0,)}, "1 weight for 2 runs"),

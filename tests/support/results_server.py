@@ -18,6 +18,7 @@ from rankproof._data.qrels import Judgement, Qrels
 from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
+from rankproof._server.answers.feature import AnswerBench
 from rankproof._server.api import Api, ApiRoute, Permission
 from rankproof._server.bench.documents import LibraryDocuments
 from rankproof._server.bench.feature import Bench
@@ -110,8 +111,9 @@ def usual_features(
     library: ResultsLibrary, views: JudgingViews, people: Sequence[str], permissions: Collection[Permission]
 ) -> list[Feature]:
     """The features of `rankproof serve`."""
-    notes = CasesAndNotes(library, tuple(people), writes="edit" in permissions)
-    return [HomeTrends(library), Bench(library, LibraryDocuments(views.texts.dataset)), Grading(library, views), notes]
+    writes = "edit" in permissions
+    notes, answers = (kind(library, tuple(people), writes=writes) for kind in (CasesAndNotes, AnswerBench))
+    return [HomeTrends(library), Bench(library, LibraryDocuments(views.texts.dataset)), Grading(library, views), notes, answers]
 
 
 @contextmanager

@@ -29,7 +29,10 @@ def fusion_formulas() -> str:
 
 
 def _parameters(method: FusionMethod) -> str:
-    shown = (f"`{one.name}`" if one.default is None else f"`{one.name}={_value(one.default)}`" for one in method.parameters)
+    shown = (
+        f"`{setting.key}`" if setting.default is None else f"`{setting.key}={_value(setting.default)}`"
+        for setting in method.parameters
+    )
     return ", ".join(shown)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.doctor.check import all_checks
-from rankproof._fusion.method import METHODS
+from rankproof._fusion.method import METHODS, FusionMethod
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._importers.table import NAMES, OPTIONS
 from rankproof._io.escape import for_markdown
@@ -17,8 +17,12 @@ from rankproof.stages._engines.request import Preset, presets
 
 def fusion_methods() -> str:
     """Every fusion method with the settings that it uses and its source."""
-    rows = ((f"`{one.name}`", one.summary, ", ".join(f"`{name}`" for name in one.uses), one.source) for one in METHODS.values())
+    rows = ((f"`{one.name}`", one.summary, _used(one), one.source) for one in METHODS.values())
     return table(("method", "what it does", "uses", "source"), rows)
+
+
+def _used(method: FusionMethod) -> str:
+    return ", ".join(f"`{name}`" for name in (*method.uses, *(setting.key for setting in method.own)))
 
 
 def normalisations() -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from rankproof._data.validation import described
-from rankproof._experiment.config_settings import EVERY, TOP, part_kind, takes
+from rankproof._experiment.config_settings import EVERY, TOP, keys_of, part_kind, takes
 from rankproof._io.toml_file import toml_value
-from rankproof._registry import Registry, Setting, settings_of
+from rankproof._registry import Registry, Setting
 from rankproof.stages._registry import SCORERS, STAGES
 from rankproof.stores._registry import STORES
 
@@ -43,12 +43,12 @@ def store_keys_table() -> str:
 def settings_rows(name: str) -> list[str]:
     """The row of one stage, scorer or store, then the rows of its keys."""
     registry = next(registry for registry in (STAGES, SCORERS, STORES) if name in registry)
-    return [_part_row(registry, name), *map(_meaning_row, settings_of(registry.load(name)))]
+    return [_part_row(registry, name), *map(_meaning_row, keys_of(registry.load(name)).values())]
 
 
 def _part_row(registry: Registry[Any], name: str) -> str:
     extra = next((f" (extra `{part.extra}`)" for part in registry.components if part.name == name and part.extra), "")
-    keys = ", ".join(_key_with_default(setting) for setting in settings_of(registry.load(name))) or "none"
+    keys = ", ".join(_key_with_default(setting) for setting in keys_of(registry.load(name)).values()) or "none"
     return _row((f"`{name}`", f"{registry.summary(name)}{extra}", keys))
 
 
@@ -69,7 +69,7 @@ def _meanings_table(*registries: Registry[Any]) -> str:
     parts = (registry.load(name) for registry in registries for name in registry.names())
     meanings: dict[str, set[str]] = {}
     for part in parts:
-        for setting in settings_of(part):
+        for setting in keys_of(part).values():
             meanings.setdefault(setting.key, set()).add(setting.option.description)
     return _table(("key", "meaning"), (_row((f"`{key}`", " · ".join(sorted(texts)))) for key, texts in sorted(meanings.items())))
 

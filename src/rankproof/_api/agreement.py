@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from rankproof._analysis.options import FLIP, POOLS, ROUNDS, SPLITS
 from rankproof._api.options import DataLike, RunsLike
 from rankproof._data.table import Table
-from rankproof._data.validation import SEED, public
+from rankproof._data.validation import FILES, NAMED_FILES, SEED, public
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, make_evaluate_options
 from rankproof._registry import Option
 from rankproof._results.decision_settings import COSTS, LABELS_BY, MARGIN, PRIMARY, LabelsBy
@@ -30,11 +30,15 @@ if TYPE_CHECKING:
 
 @public
 def correlate(
-    data: Annotated[Any, Option("runs as {name: run}, results, or judgements with runs")],
+    data: Annotated[Any, Option("runs as {name: run}, results, or judgements with runs", typed=NAMED_FILES)],
     runs: RunsLike = None,
-    measures: Annotated[MeasuresLike, Option("measures that order the systems", unset="rankings are compared")] = None,
+    measures: Annotated[
+        MeasuresLike, Option("measures that order the systems", typed=FILES, unset="rankings are compared")
+    ] = None,
     *,
-    other_qrels: Annotated[QrelsLike | None, Option("other judgements: compare the orders by both", metavar="FILE")] = None,
+    other_qrels: Annotated[
+        QrelsLike | None, Option("other judgements: compare the orders by both", typed=str, metavar="FILE")
+    ] = None,
     persistence: Annotated[
         float, Option("persistence of the overlap: how likely a user reads the next document", above=0, below=1, metavar="P")
     ] = PERSISTENCE,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from rankproof._analysis.options import Unsure
 from rankproof._api.options import DataLike, DatasetOption, GroupsOption, MeasuresOption, RunsLike
-from rankproof._data.validation import SEED, public
+from rankproof._data.validation import FILES, SEED, public
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, RunLike
 from rankproof._io.files import write_blocks
 from rankproof._registry import Option
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 def doctor(
     data: Annotated[
         DataLike,
-        Option("a Dataset, the path of one, or `sample`; or judgements with runs; or results, results folders included"),
+        Option(
+            "a Dataset, the path of one, or `sample`; or judgements with runs; or results, results folders included", typed=str
+        ),
     ],
     runs: RunsLike = None,
     *,
@@ -39,9 +41,12 @@ def doctor(
     train: Annotated[
         Queries | str | os.PathLike[str] | None, Option("the queries that a model was trained on", metavar="FILE")
     ] = None,
-    train_qrels: Annotated[QrelsLike | None, Option("the judgements that a model was trained on", metavar="FILE")] = None,
+    train_qrels: Annotated[
+        QrelsLike | None, Option("the judgements that a model was trained on", typed=str, metavar="FILE")
+    ] = None,
     log: Annotated[
-        Any, Option("a log of search: does the sample still stand for its traffic?", metavar="LOG", unset="not asked")
+        Any,
+        Option("a log of search: does the sample still stand for its traffic?", metavar="LOG", repeated=True, typed=FILES),
     ] = None,
     **options: Unpack[EvaluateArguments],
 ) -> DoctorReport:
@@ -119,7 +124,7 @@ def gate(
     *,
     baseline: Annotated[
         Any,
-        Option("the values to compare with: a file that `save` wrote; in Python also results or runs", metavar="FILE"),
+        Option("the values to compare with: a file that `save` wrote; in Python also results or runs", typed=str, metavar="FILE"),
     ] = None,
     save: Annotated[
         str | os.PathLike[str] | None,
@@ -150,6 +155,10 @@ def gate(
         str | os.PathLike[str] | None,
         Option("count comparisons in a log, JSON lines; from ten on their corrected gain", metavar="FILE", rare=True),
     ] = None,
+    cases: Annotated[
+        str | os.PathLike[str] | None,
+        Option("also check the test cases of serve one by one; their rankings are those of `run --cases`", metavar="FILE"),
+    ] = None,
     systems: Annotated[
         str | Sequence[str], Option("only this system", flag="--system", metavar="NAME", repeated=True, unset="all")
     ] = (),
@@ -179,7 +188,7 @@ def gate(
     >>> rp.gate(qrels, run, baseline="baseline.json").outcome
     'passed'
     """
-    from rankproof._analysis.gate.gate import evaluated_measures, recorded_gate
+    from rankproof._analysis.gate.gate import evaluated_measures, gate_with_cases, recorded_gate
     from rankproof._analysis.gate.rules import GateOptions
     from rankproof._analysis.gate.self_test import self_test as check_repeats
     from rankproof._analysis.inputs import MAIN_MEASURES
@@ -190,7 +199,7 @@ def gate(
 
     if self_test and (baseline is not None or save is not None or log is not None):
         raise UsageError("a self-test compares a system with itself", fix="leave out baseline=, save= and log=")
-    if baseline is None and not thresholds and save is None and not self_test:
+    if baseline is None and not thresholds and save is None and not self_test and cases is None:
         raise UsageError("no requirement", fix="specify a baseline (--baseline), thresholds= or a file to save=")
     _check_bounds(thresholds, max_drops)
     target = None if save is None else path_text(save, "save")
@@ -205,7 +214,7 @@ def gate(
         seed=seed,
     )
     saved = None if baseline is None else _baseline(baseline, data if runs is not None else None, measures, options)
-    usual = None if saved is not None or thresholds or has_only_answers(data) else MAIN_MEASURES
+    usual = None if saved is not None or thresholds or cases is not None or has_only_answers(data) else MAIN_MEASURES
     chosen = evaluated_measures(listed(usual if measures is None else measures), saved, settings)
     inputs = analysis_input(data, runs, chosen or None, options, needs_rankings=False)
     segments = () if by is None else tuple(groupings(inputs, by))
@@ -223,6 +232,9 @@ def gate(
         accept_loss=accept_loss,
         log=None if log is None else path_text(log, "log"),
     )
+    if cases is not None:
+        folder = os.fspath(data) if isinstance(data, str | os.PathLike) else None
+        gated = gate_with_cases(gated, inputs, os.fspath(cases), folder, names)
     kept = () if target is None else tuple(_saved_notes(inputs, target, names, gated, accept_loss=accept_loss))
     return replace(gated, notes=(*value_notes(inputs.result.systems), *gated.notes, *kept))
 

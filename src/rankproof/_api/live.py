@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rankproof._analysis.online.options import USUAL_PRIMARY, OnlineOptions
-from rankproof._data.validation import public
+from rankproof._data.validation import FILES, public
 from rankproof._evaluation.options import RunLike
 from rankproof._importers.search_log.options import BOTS, CLICKS, LogOptions
+from rankproof._io.open import path_text
 from rankproof._registry import Option
 from rankproof._results.decision_settings import COSTS
 from rankproof._statistics.options import USUAL_USERS, Estimator
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.online.result import OnlineResult
 
 Names = str | Sequence[str]
-LOG_OPTION = Option("the files of a log: UBI queries and events, or a table; or a data frame")
+LOG_OPTION = Option("the files of a log: UBI queries and events, or a table; or a data frame", typed=FILES)
 COLUMNS_OPTION = Option(
     "the column of a role in a plain table, such as session=visit", flag="--set", metavar="ROLE=COLUMN", repeated=True
 )
@@ -33,7 +35,12 @@ MOST_SESSIONS_OPTION = Option("users with more sessions in a day are bots", leas
 @public
 def online(
     log: Annotated[
-        Any, Option("the files of a log: UBI queries and events, or a table; or a data frame", unset="needed without a history")
+        Any,
+        Option(
+            "the files of a log: UBI queries and events, or a table; or a data frame",
+            unset="needed without a history",
+            typed=FILES,
+        ),
     ] = None,
     *,
     value: Annotated[
@@ -47,6 +54,10 @@ def online(
     clip: Annotated[float, Option("the largest weight of a click, with the estimator clipped", above=0, rare=True)] = 10.0,
     history: Annotated[
         Any, Option("past experiments with offline and online differences: do they agree?", metavar="FILE", unset="none")
+    ] = None,
+    record: Annotated[
+        str | os.PathLike[str] | None,
+        Option("append the difference to a table of past experiments, for --history", metavar="FILE", unset="not recorded"),
     ] = None,
     columns: Annotated[Mapping[str, str] | None, COLUMNS_OPTION] = None,
     user: Annotated[str | None, USER_OPTION] = None,
@@ -151,7 +162,12 @@ def online(
 
         how = ValueOptions(estimator, clip, baseline, options.clicks, expect)
         return value_of_rankings(search_log, _rankings_by_text(value, dataset), how)
-    return analyse_log(search_log, options)
+    result = analyse_log(search_log, options)
+    if record is not None:
+        from rankproof._analysis.online.history import record_result
+
+        record_result(path_text(record, "record"), result, search_log, baseline)
+    return result
 
 
 def _past_experiments(history: Any, log: Any) -> OnlineResult:

@@ -1,31 +1,18 @@
-"""`report`, `export`, `plot` and `fuse` as functions."""
+"""`report`, `export` and `plot` as functions."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
-from rankproof._analysis.compare.comparison import compare_inputs
-from rankproof._analysis.inputs import checked_system, input_from_results
-from rankproof._api.inputs import analysis_input, dataset_of, results_of, with_run_texts
 from rankproof._api.options import DataLike, DatasetOption, MeasuresOption, RunsLike
-from rankproof._api.values import Export, Plot, Plots, Report
-from rankproof._data.run import Run
-from rankproof._data.validation import Order, public
-from rankproof._evaluation.evaluate import MeasuresLike
-from rankproof._evaluation.notes import value_notes
-from rankproof._evaluation.options import EvaluateArguments, QrelsLike, RunLike, make_evaluate_options
-from rankproof._evaluation.result import Result
-from rankproof._evaluation.sources import read_source
-from rankproof._evaluation.user_forms import Coercion
-from rankproof._formats.columns import ColumnNames
-from rankproof._fusion.fuse import check_some_judged
-from rankproof._fusion.fuse import fit_fusion as fit_runs
-from rankproof._fusion.fuse import fuse as fuse_runs
-from rankproof._fusion.method import PARAMETERS, FittedFusion
+from rankproof._data.validation import BY, public
+from rankproof._evaluation.options import EvaluateArguments, RunLike
+from rankproof._plots.registry import PLOT_KINDS
 from rankproof._registry import Option
+from rankproof._render.formats import DEFAULT_MLFLOW_URI, EXPORT_FORMATS
 from rankproof._results.decision_settings import (
     BASELINE,
     COSTS,
@@ -37,10 +24,16 @@ from rankproof._results.decision_settings import (
     Completeness,
     LabelsBy,
 )
-from rankproof._results.experiment_result import ExperimentResult, subset_results
 from rankproof._statistics.options import Looks
 from rankproof.errors import UsageError, for_message
-from rankproof.measures._base import Measure
+
+if TYPE_CHECKING:
+    from rankproof._api.values import Export, Plots, Report
+    from rankproof._evaluation.evaluate import MeasuresLike
+    from rankproof._results.experiment_result import ExperimentResult
+    from rankproof.measures._base import Measure
+
+KindsLike = str | Sequence[str]
 
 
 @public
@@ -55,7 +48,11 @@ def report(
     ] = None,
     before: Annotated[
         Any,
-        Option("earlier results on the same data: what changed, for which queries and with which settings", metavar="RESULTS"),
+        Option(
+            "earlier results on the same data: what changed, for which queries and with which settings",
+            typed=str,
+            metavar="RESULTS",
+        ),
     ] = None,
     dataset: DatasetOption = None,
     primary: Annotated[str | Measure | None, PRIMARY] = None,
@@ -68,7 +65,11 @@ def report(
     **options: Unpack[EvaluateArguments],
 ) -> Report:
     """Results or runs as one HTML page."""
+    from rankproof._analysis.compare.comparison import compare_inputs
     from rankproof._analysis.compare.summary import with_decision_settings
+    from rankproof._analysis.inputs import input_from_results
+    from rankproof._api.inputs import results_of
+    from rankproof._api.values import Report
     from rankproof._io.open import path_text
     from rankproof._report.page import render_report
     from rankproof._report.summary import results_summary
@@ -95,6 +96,7 @@ def report(
 
 def _changes_report(before: ExperimentResult, after: ExperimentResult, settings: Mapping[str, Any]) -> Report:
     from rankproof._analysis.changes.changes import change_sentences, compare_before_after
+    from rankproof._api.values import Report
     from rankproof._report.changes_page import render_changes
     from rankproof._report.summary import changes_summary
 
@@ -107,12 +109,14 @@ def _results(
     data: Any, runs: RunLike | None, measures: MeasuresLike, dataset: Any, options: EvaluateArguments
 ) -> ExperimentResult:
     """The results of an experiment, or those of judgements and runs."""
+    from rankproof._analysis.run_files import results_from_runs
+    from rankproof._api.inputs import analysis_input, dataset_of, results_of
+    from rankproof._evaluation.result import Result
+
     if runs is None and not isinstance(data, Result):
         if measures is not None or dataset is not None or options:
             raise UsageError("measures, dataset and options are for judgements and runs, not for results", fix="leave them out")
         return results_of(data)
-    from rankproof._analysis.run_files import results_from_runs
-
     inputs = analysis_input(data, runs, measures, options)
     return results_from_runs(inputs, None if dataset is None else dataset_of(dataset))
 
@@ -127,14 +131,17 @@ def export(
     format: Annotated[
         str | None,
         Option(
-            "csv, json, markdown, latex, junit or parquet", metavar="FORMAT", unset="that of the suffix of the file, else csv"
+            "output format",
+            metavar="FORMAT",
+            choices=EXPORT_FORMATS,
+            unset="that of the suffix of the file, else csv",
         ),
     ] = None,
-    to: Annotated[Literal["mlflow"] | None, Option("log to mlflow, a run for each system")] = None,
-    tracking_uri: Annotated[
-        str | None, Option("where MLflow logs", metavar="URI", unset="sqlite:///mlflow.db in this folder")
+    to: Annotated[Literal["mlflow"] | None, Option("log to a tracking server instead of a file")] = None,
+    tracking_uri: Annotated[str | None, Option("address of MLflow", metavar="URI", unset=DEFAULT_MLFLOW_URI, rare=True)] = None,
+    experiment: Annotated[
+        str | None, Option("experiment name in MLflow", metavar="NAME", unset="the name of the results", rare=True)
     ] = None,
-    experiment: Annotated[str | None, Option("the experiment in MLflow", metavar="NAME", unset="the name of the results")] = None,
     **options: Unpack[EvaluateArguments],
 ) -> Export:
     """Results or runs in another format, written to `path` if there is one.
@@ -146,6 +153,8 @@ def export(
     Export as csv: 105 bytes, in values.csv
     """
     from rankproof._analysis.inputs import MAIN_MEASURES
+    from rankproof._api.values import Export
+    from rankproof._evaluation.notes import value_notes
     from rankproof._io.open import path_text
     from rankproof._render.formats import RenderOptions, chosen_export
 
@@ -170,6 +179,9 @@ def export(
 def _exported_results(data: Any, runs: RunLike | None, measures: MeasuresLike, options: EvaluateArguments) -> ExperimentResult:
     """The results, or those of judgements and runs, evaluated with these measures and options."""
     from rankproof._analysis.run_files import results_from_runs
+    from rankproof._api.inputs import analysis_input, results_of
+    from rankproof._evaluation.result import Result
+    from rankproof._results.experiment_result import subset_results
 
     if runs is not None or isinstance(data, Result):
         return results_from_runs(analysis_input(data, runs, measures, options))
@@ -186,7 +198,7 @@ def _exported_results(data: Any, runs: RunLike | None, measures: MeasuresLike, o
 def _logged_to_mlflow(
     results: ExperimentResult, tracking_uri: str | None, experiment: str | None, notes: Sequence[str]
 ) -> Export:
-    from rankproof._render.formats import DEFAULT_MLFLOW_URI
+    from rankproof._api.values import Export
     from rankproof._render.mlflow import log_to_mlflow
 
     done = log_to_mlflow(results, uri=tracking_uri or DEFAULT_MLFLOW_URI, experiment=experiment or results.name)
@@ -201,21 +213,23 @@ def plot(
     measures: MeasuresOption = None,
     *,
     kind: Annotated[
-        str | Sequence[str],
-        Option("bars, pareto, latency, recall, differences, segments or precision-recall, several of them, or all"),
+        KindsLike, Option(f"{', '.join(PLOT_KINDS)}, several of them, or all", metavar="KINDS", typed=KindsLike, repeated=True)
     ] = "all",
-    by: Annotated[str | None, Option("the field of the segments", metavar="FIELD")] = None,
-    system: Annotated[str | None, Option("the system of the differences", metavar="NAME", unset="the best")] = None,
+    by: Annotated[str | None, BY._replace(description=f"segments: {BY.description}", repeated=False, unset="category")] = None,
+    system: Annotated[str | None, Option("system of the plot `differences`", metavar="NAME", unset="the best")] = None,
     against: Annotated[
-        str | None, Option("the system that it is compared with", metavar="NAME", unset="the one it builds on, or the baseline")
+        str | None, Option("system to compare it with", metavar="NAME", unset="the one it builds on, else the baseline")
     ] = None,
     dataset: DatasetOption = None,
-    width: Annotated[float, Option("width in inches", above=0, metavar="INCHES")] = 7.0,
+    width: Annotated[float, Option("width of a chart in inches", least=3, most=40, metavar="INCHES", rare=True)] = 7.0,
     **options: Unpack[EvaluateArguments],
 ) -> Plots:
     """Charts of the results, which show inline in a notebook."""
+    from rankproof._analysis.inputs import checked_system
+    from rankproof._api.inputs import analysis_input, with_run_texts
+    from rankproof._api.values import Plot, Plots
+    from rankproof._evaluation.notes import value_notes
     from rankproof._plots.charts import draw_plots
-    from rankproof._plots.registry import PLOT_KINDS
     from rankproof._plots.settings import PlotSettings
 
     asked = [kind] if isinstance(kind, str) else list(kind)
@@ -231,88 +245,3 @@ def plot(
     charts = [Plot(one.name, one.content.decode(), one.missing) for one in drawn]
     left_out = (f"{chart.name}: {chart.missing}" for chart in charts if chart.missing)
     return Plots(tuple(chart for chart in charts if not chart.missing), (*value_notes(inputs.result.systems), *left_out))
-
-
-@public
-def fuse(
-    runs: Annotated[Sequence[RunLike] | Mapping[str, RunLike], Option("the runs, or {name: run}")],
-    method: Annotated[str, Option("the fusion method; `rankproof fuse --help` lists them")] = "rrf",
-    *,
-    k: Annotated[float, PARAMETERS["k"].option] = 60,
-    weights: Annotated[Sequence[float] | None, PARAMETERS["weights"].option] = None,
-    norm: Annotated[str, PARAMETERS["norm"].option] = "min-max",
-    gamma: Annotated[float, PARAMETERS["gamma"].option] = 0.5,
-    sigma: Annotated[float, PARAMETERS["sigma"].option] = 0.01,
-    phi: Annotated[float, PARAMETERS["phi"].option] = 0.95,
-    alpha: Annotated[float, PARAMETERS["alpha"].option] = 0.5,
-    window: Annotated[int, PARAMETERS["window"].option] = 5,
-    fitted: Annotated[FittedFusion | None, Option("what `fit_fusion` learned, for a trained method")] = None,
-    depth: Annotated[int | None, Option("keep the first N documents of each fused ranking", unset="all")] = None,
-    order: Annotated[Order, Option("rank documents by score or by rank")] = "score",
-    lower_is_better: Annotated[bool, Option("the scores are distances")] = False,
-    name: Annotated[str | None, Option("name of the fused run", unset="the method")] = None,
-    query: Annotated[str | None, Option("the column of query ids of a table", unset="detected")] = None,
-    doc: Annotated[str | None, Option("the column of document ids of a table", unset="detected")] = None,
-    score: Annotated[str | None, Option("the column of scores of a table", unset="detected")] = None,
-) -> Run:
-    """Fuses several runs into one, by a rank or score fusion method.
-
-    `rrf` gives weight / (k + rank); `combsum` gives weight x normalised score; `rankproof fuse --help` lists all methods and
-    normalisations. A setting applies to the methods that use it. `fitted` is what `fit_fusion` learned, for a trained method.
-    With `lower_is_better`, scores are negated first; `order` "rank" is for methods that only use ranks. A query that is missing
-    from a run is an empty ranking. `depth` limits the documents of each query. `query`, `doc` and `score` name the columns of
-    tables.
-    """
-    return fuse_runs(
-        _read_runs(runs, ColumnNames(query, doc, score), order, lower_is_better=lower_is_better),
-        method,
-        k=k,
-        weights=weights,
-        norm=norm,
-        gamma=gamma,
-        sigma=sigma,
-        phi=phi,
-        alpha=alpha,
-        window=window,
-        fitted=fitted,
-        depth=depth,
-        order=order,
-        lower_is_better=lower_is_better,
-        name=name,
-    )
-
-
-@public
-def fit_fusion(
-    method: Annotated[str, Option("the trained method")],
-    qrels: Annotated[QrelsLike, Option("judgements of the queries to learn from")],
-    runs: Annotated[Sequence[RunLike] | Mapping[str, RunLike], Option("the runs, or {name: run}")],
-    *,
-    segments: Annotated[int, PARAMETERS["segments"].option] = 10,
-    order: Annotated[Order, Option("rank documents by score or by rank")] = "score",
-    lower_is_better: Annotated[bool, Option("the scores are distances")] = False,
-) -> FittedFusion:
-    """What a trained fusion method learns of each run from judged queries, for `fuse`; grades from 1 up are relevant.
-
-    Queries are paired by id. A judged query that a run lacks counts as an empty ranking, queries without judgements are ignored.
-    Fuse other queries than those that the method learned from: on these, its measures are too high.
-    """
-    from rankproof._api.programs import qrels_of
-
-    judgements = qrels_of(qrels)
-    read = _read_runs(runs, ColumnNames(), order, lower_is_better=lower_is_better)
-    check_some_judged(judgements, read)
-    return fit_runs(method, judgements, read, order=order, lower_is_better=lower_is_better, segments=segments)
-
-
-def _read_runs(
-    runs: Sequence[RunLike] | Mapping[str, RunLike], columns: ColumnNames, order: Order, *, lower_is_better: bool
-) -> list[Run]:
-    if isinstance(runs, str | bytes) or not isinstance(runs, Mapping | Sequence):
-        raise UsageError("runs is not a list of runs", fix="pass a list of runs, or {name: run}")
-    coercion = Coercion(columns)
-    named = runs.items() if isinstance(runs, Mapping) else ((f"run {at}", run) for at, run in enumerate(runs, start=1))
-    sources = {str(label): coercion.run(run, str(label)) for label, run in named}
-    coercion.check_columns()
-    reading = make_evaluate_options({"order": order, "lower_is_better": lower_is_better})
-    return [read_source(source, label, reading) for label, source in sources.items()]

@@ -9,50 +9,44 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rankproof._api.inputs import dataset_of, holds_results, results_of
-from rankproof._api.values import Generated, Judging
-from rankproof._data.corpus import Corpus, Document
-from rankproof._data.dataset import Dataset, Queries
-from rankproof._data.qrels import Qrels
-from rankproof._data.validation import checked_integer
-from rankproof._evaluation.options import EvaluateOptions, QrelsLike, RunLike
-from rankproof._evaluation.sources import read_judgements, read_source
-from rankproof._evaluation.user_forms import Coercion
+from rankproof._data.validation import BUDGET, FILES, NAMED_FILES, REL, REPLIES, SEED, public
+from rankproof._evaluation.options import QrelsLike, RunLike
 from rankproof._registry import Option
-from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError, type_phrase
 
 if TYPE_CHECKING:
+    from rankproof._api.values import Generated, Judging
+    from rankproof._data.corpus import Corpus
+    from rankproof._data.dataset import Queries
+    from rankproof._data.qrels import Qrels
     from rankproof._experiment.experiment import Experiment
     from rankproof._experiment.run import RunOptions
     from rankproof._judge.judges import Judge
     from rankproof._judge.pairs import QueryDocPair
     from rankproof._llm.budget import Budget
     from rankproof._llm.session import LLMSession
+    from rankproof._results.experiment_result import ExperimentResult
     from rankproof.models._chat.base import ChatModel
     from rankproof.stages._base import Stage
 
 KEYWORDS = "keywords"
+PathLike = str | os.PathLike[str]
+POOL = Option("how many documents of each ranking are judged", least=1, metavar="N")
 
 
+@public
 def run(
     experiment: Annotated[
-        Experiment | str | os.PathLike[str] | Mapping[str, Stage] | None,
-        Option("an Experiment, the path of an experiment file, or {name: stage}", unset="the default systems"),
+        Experiment | PathLike | Mapping[str, Stage] | None,
+        Option("an Experiment, the path of an experiment file, or {name: stage}", unset="the default systems", typed=str),
     ] = None,
     options: Annotated[RunOptions | None, Option("how to run: cache, threads, budget and others", unset="RunOptions()")] = None,
     *,
-    dataset: Annotated[Any, Option("a Dataset, a folder, irds:NAME or sample; an experiment has its own")] = None,
-    qrels: Annotated[Any, Option("judgements beside those of the dataset, files or Qrels")] = None,
+    dataset: Annotated[Any, Option("a Dataset, a folder, irds:NAME or sample; an experiment has its own", typed=str)] = None,
+    qrels: Annotated[Any, Option("judgements beside those of the dataset, files or Qrels", typed=FILES)] = None,
     judged_only: Annotated[bool, Option("remove unjudged documents from the rankings first")] = False,
 ) -> ExperimentResult:
-    """Runs and evaluates every system of an experiment.
-
-    `experiment` is an Experiment, the path of an experiment file, or {name: stage}, by default the default systems. `dataset` is
-    a Dataset, a folder, `irds:NAME` or `sample`; an Experiment and an experiment file have their own. `qrels` are judgements
-    beside those of the dataset: files or Qrels, such as those of `judge`. `judged_only` removes unjudged documents from the
-    rankings before they are measured.
-    """
+    """Runs and evaluates every system of an experiment."""
     from rankproof._experiment.config_read import read_experiment
     from rankproof._experiment.experiment import Experiment, default_systems
     from rankproof._experiment.run import run_experiment
@@ -71,29 +65,39 @@ def run(
     return run_experiment(experiment, options)
 
 
+@public
 def judge(
-    dataset: Annotated[Any, Option("the texts: a Dataset or its path; or results, whose systems are the runs")],
-    runs: Annotated[RunLike | None, Option("the runs as {name: run}", unset="those of the results")] = None,
+    dataset: Annotated[Any, Option("the texts: a Dataset or its path; or results, whose systems are the runs", typed=str)],
+    runs: Annotated[RunLike | None, Option("the runs as {name: run}", unset="those of the results", typed=NAMED_FILES)] = None,
     *,
-    model: Annotated[ChatModel | str, Option("the language model, or keywords for keyword overlap")],
-    qrels: Annotated[QrelsLike | None, Option("human judgements to compare with; without runs also the pairs to judge")] = None,
-    pool: Annotated[int, Option("how many documents of each ranking are judged", least=1)] = 10,
-    unjudged: Annotated[bool, Option("leave out pairs that people judged")] = False,
-    sample: Annotated[int | None, Option("how many human judgements are judged again", unset="all")] = None,
-    rel: Annotated[int, Option("the lowest human grade that counts as relevant")] = 1,
-    judge_rel: Annotated[int | None, Option("the lowest grade of the judge that counts as relevant", unset="as rel")] = None,
-    seed: Annotated[int, Option("random seed")] = 0,
-    budget: Annotated[Budget | None, Option("limits on calls to the model", unset="none")] = None,
-    cache: Annotated[str | os.PathLike[str] | None, Option("the folder of replies", unset="none")] = None,
-    path: Annotated[str | os.PathLike[str] | None, Option("the file to write the judgements to")] = None,
+    model: Annotated[ChatModel | str, Option("the language model, or keywords for keyword overlap", metavar="NAME", typed=str)],
+    qrels: Annotated[
+        QrelsLike | None,
+        Option(
+            "human judgements to compare the judge with, which count before its own; also the pairs, if nothing else names them",
+            metavar="FILE",
+            typed=str,
+        ),
+    ] = None,
+    pool: Annotated[int, POOL] = 10,
+    unjudged: Annotated[bool, Option("only pairs without a human judgement")] = False,
+    sample: Annotated[int | None, Option("use a random sample of N human judgements", least=1, metavar="N", unset="all")] = None,
+    rel: Annotated[int, REL._replace(description="the lowest human grade that counts as relevant", letter="")] = 1,
+    judge_rel: Annotated[
+        int | None,
+        Option("the lowest grade of the judge that counts as relevant", least=1, metavar="N", unset="as rel", rare=True),
+    ] = None,
+    seed: Annotated[int, SEED] = 0,
+    budget: Annotated[Budget | str | None, BUDGET] = None,
+    cache: Annotated[PathLike | None, REPLIES] = None,
+    path: Annotated[PathLike | None, Option("the file to write the judgements to")] = None,
 ) -> Judging:
     """Judgements of the top `pool` documents of the runs by a language model, or by keyword overlap (`model="keywords"`).
 
-    `dataset` has the texts; it may also be an ExperimentResult or a results folder, whose systems are then the runs, and
-    `.results` of the result has them measured with the judgements and `qrels`. `qrels` are human judgements to compare with,
-    and without runs also the pairs to judge; `sample` is how many of them. `unjudged` leaves out pairs that people judged.
-    `cache` is the folder of responses, None for none. With `path`, the judgements are also written there.
+    With results, `.results` of the result has them measured with the judgements and `qrels`.
     """
+    from rankproof._api.inputs import holds_results, results_of
+    from rankproof._api.values import Judging
     from rankproof._io.open import path_text
     from rankproof._judge.agreement import Thresholds
     from rankproof._judge.judge import judge_pairs, judging_tables, report_qrels
@@ -105,7 +109,7 @@ def judge(
     given_qrels = () if qrels is None else (qrels_of(qrels),)
     people = human_grades(*given_qrels) if given_qrels else None
     results = results_of(dataset) if runs is None and holds_results(dataset) else None
-    given = _pooled_dataset(dataset, runs, checked_integer("pool", pool)) if results is None else _pooled_results(results, pool)
+    given = _pooled_dataset(dataset, runs, pool) if results is None else _pooled_results(results, pool)
     chosen = select_pairs(given.pools, people, given.known, unjudged=unjudged, sample=sample, seed=seed)
     how = Thresholds(rel, judge_rel or rel, chosen.highest)
     with open_session(cache, budget) as session:
@@ -127,6 +131,8 @@ class _Pooled:
 
 
 def _pooled_dataset(dataset: Any, runs: RunLike | None, depth: int) -> _Pooled:
+    from rankproof._api.inputs import dataset_of
+
     texts = dataset_of(dataset)
     pools = {} if runs is None else _pools(runs, depth)
     return _Pooled(pools, None if runs is None else texts.qrels, texts.queries, lambda pairs: texts.corpus)
@@ -155,48 +161,68 @@ def _chat_model(model: ChatModel | str) -> ChatModel:
 
 
 @contextmanager
-def open_session(cache: str | os.PathLike[str] | None, budget: Budget | None) -> Iterator[LLMSession]:
+def open_session(cache: PathLike | None, budget: Budget | str | None) -> Iterator[LLMSession]:
+    from rankproof._llm.budget import as_budget
     from rankproof._llm.cache import ResponseCaches
     from rankproof._llm.session import LLMSession
 
     home = None if cache is None else Path(cache).expanduser().absolute()
-    with LLMSession(None if home is None else ResponseCaches(home), budget) as session:
+    with LLMSession(None if home is None else ResponseCaches(home), as_budget(budget)) as session:
         yield session
 
 
 def qrels_of(qrels: QrelsLike) -> Qrels:
+    from rankproof._evaluation.options import EvaluateOptions
+    from rankproof._evaluation.sources import read_judgements
+    from rankproof._evaluation.user_forms import Coercion
+
     return read_judgements(Coercion().qrels(qrels), EvaluateOptions())
 
 
 def _pools(runs: RunLike, depth: int) -> dict[str, list[QueryDocPair]]:
+    from rankproof._evaluation.options import EvaluateOptions
+    from rankproof._evaluation.sources import read_source
+    from rankproof._evaluation.user_forms import Coercion
     from rankproof._judge.pairs import pool_pairs
 
     sources = Coercion().runs(runs, lambda: ())
     return {name: pool_pairs(read_source(source, name, EvaluateOptions()), depth) for name, source in sources.items()}
 
 
+@public
 def generate(
-    documents: Annotated[Any, Option("a Corpus, a Dataset, {id: text}, or the path of a dataset or JSONL file")],
-    count: Annotated[int, Option("number of queries", least=1)] = 100,
+    documents: Annotated[
+        Any,
+        Option("a Corpus, a Dataset, {id: text}, or the path of a dataset or JSONL file", typed=str | Mapping[str, str]),
+    ],
+    count: Annotated[int, Option("number of queries", least=1, metavar="N")] = 100,
     *,
-    categories: Annotated[Sequence[str] | None, Option("the kinds of queries", unset="all")] = None,
-    fields: Annotated[Sequence[str], Option("the document fields that are read")] = ("title", "text"),
-    model: Annotated[ChatModel | str | None, Option("the language model that writes the queries", unset="rules")] = None,
-    seed: Annotated[int, Option("random seed")] = 0,
-    budget: Annotated[Budget | None, Option("limits on calls to the model", unset="none")] = None,
-    cache: Annotated[str | os.PathLike[str] | None, Option("the folder of replies", unset="none")] = None,
+    categories: Annotated[
+        Sequence[str] | None,
+        Option(
+            "categories of queries",
+            metavar="A,B…",
+            unset="all of the rules; factual,how-to,keyword,paraphrase for a model",
+        ),
+    ] = None,
+    fields: Annotated[Sequence[str], Option("document fields to use", metavar="A,B…", rare=True)] = ("title", "text"),
+    model: Annotated[
+        ChatModel | str | None, Option("the language model that writes the queries", metavar="NAME", unset="rules", typed=str)
+    ] = None,
+    seed: Annotated[int, SEED._replace(description="random seed that selects the documents")] = 0,
+    budget: Annotated[Budget | str | None, BUDGET] = None,
+    cache: Annotated[PathLike | None, REPLIES] = None,
 ) -> Generated:
-    """Test queries from documents, by rules or by a language model, with their judgements.
-
-    `documents` are a Corpus, a Dataset, {id: text}, or the path of a dataset or JSONL file. `.dataset` of the result can be run.
-    """
+    """Test queries from documents, by rules or by a language model, with their judgements; `.dataset` can be run."""
+    from rankproof._api.values import Generated
+    from rankproof._data.dataset import Dataset
     from rankproof._generate.generate import GenerationPipeline
     from rankproof._generate.output import example_table, generated_table
 
     corpus = corpus_of(documents)
     with open_session(cache, budget) as session:
         chat = None if model is None else _chat_model(model)
-        pipeline = GenerationPipeline(corpus, checked_integer("count", count), categories, tuple(fields), seed, chat, session)
+        pipeline = GenerationPipeline(corpus, count, categories, tuple(fields), seed, chat, session)
         found = pipeline.generate()
         tables = (generated_table(found, None, pipeline.usage()), example_table(found))
     queries, qrels = found.queries(), found.qrels()
@@ -204,6 +230,8 @@ def generate(
 
 
 def corpus_of(documents: Any) -> Corpus:
+    from rankproof._data.corpus import Corpus, Document
+    from rankproof._data.dataset import Dataset
     from rankproof._importers.registry import read_documents
 
     if isinstance(documents, Corpus):
@@ -217,19 +245,17 @@ def corpus_of(documents: Any) -> Corpus:
     return read_documents(documents)
 
 
+@public
 def save_results(
     results: Annotated[ExperimentResult, Option("the results")],
-    path: Annotated[str | os.PathLike[str], Option("the folder to write")],
+    path: Annotated[PathLike, Option("the folder to write")],
     *,
     findings: Annotated[Sequence[str], Option("sentences about the answers, for answers.json")] = (),
     overwrite: Annotated[bool, Option("replace results of another dataset")] = False,
 ) -> str:
-    """Writes the results folder with its summary.json, replaces an older results folder, and returns the path.
-
-    A folder with results of another dataset is replaced only with `overwrite`. `findings` are sentences about the answers, for
-    answers.json.
-    """
+    """Writes the results folder with its summary.json, replaces an older results folder, and returns the path."""
     from rankproof._analysis.compare.summary import compare_results, summary_document
+    from rankproof._results.experiment_result import ExperimentResult
     from rankproof._results.folder import save_results as save
 
     if not isinstance(results, ExperimentResult):

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
-import numpy as np
-
-from rankproof._api.options import DatasetOption
-from rankproof._api.values import Tuning
-from rankproof._data.arrays import FloatArray
-from rankproof._data.validation import SEED, ReadOptions, public
-from rankproof._evaluation.evaluate import evaluate_runs, no_judged_query_error
-from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
-from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, RunLike, make_evaluate_options
-from rankproof._evaluation.sources import prepare_judgements, read_judgements, read_source
-from rankproof._evaluation.user_forms import Coercion, as_dataset
+from rankproof._data.validation import DATASET, FILES, NAMED_FILES, SEED, public
+from rankproof._evaluation.options import EvaluateArguments, RunLike, make_evaluate_options
 from rankproof._registry import Option
-from rankproof._tune.space import Space
-from rankproof._tune.tables import tuning_tables
-from rankproof._tune.tuning import TunedResult, TuningPlan, tunable_measure, tune_objective
-from rankproof.errors import UsageError, for_message, type_phrase
-from rankproof.measures._base import Measure
+from rankproof.errors import UsageError, type_phrase
 
 if TYPE_CHECKING:
-    from rankproof._experiment.experiment import Experiment
+    from rankproof._api.values import Tuning
     from rankproof._experiment.run import RunOptions
-    from rankproof._tune.parameters import TunedSystem, ValuesLike
-    from rankproof._tune.search import SearchName
-    from rankproof.stages._base import Stage
+    from rankproof._tune.parameters import ValuesLike
+    from rankproof.measures._base import Measure
 
 MEASURE = "nDCG@10"
 
@@ -38,34 +22,46 @@ MEASURE = "nDCG@10"
 @public
 def tune(
     data: Annotated[
-        QrelsLike | Experiment, Option("judgements, with runs to fuse; or an Experiment or its file, of which a system is tuned")
+        Any,
+        Option("judgements, with runs to fuse; or an Experiment or its file, of which a system is tuned", typed=str),
     ],
-    runs: Annotated[RunLike | None, Option("the runs that are fused, as {name: run}")] = None,
-    measure: Annotated[Measure | str, Option("the measure that chooses the parameters")] = MEASURE,
+    runs: Annotated[RunLike | None, Option("the runs that are fused, as {name: run}", typed=NAMED_FILES)] = None,
+    measure: Annotated[
+        Measure | str,
+        Option("the measure that chooses the parameters", flag="--measures", letter="-m", metavar="MEASURE", typed=str),
+    ] = MEASURE,
     *,
-    system: Annotated[str | None, Option("the system to tune", unset="the only one")] = None,
+    system: Annotated[str | None, Option("the system to tune", metavar="NAME", unset="the only one")] = None,
     vary: Annotated[
         Mapping[str, ValuesLike] | None,
-        Option('parameters and their values, such as {"k1": [0.9, 1.2], "b": "0.1:0.9:0.2"}', unset="the usual ones"),
+        Option(
+            "a parameter and its values: k1=0.6:2.4:0.3; key, or part.key such as bm25.k1",
+            metavar="KEY[=VALUES]",
+            unset="the usual ones",
+            repeated=True,
+            typed=Mapping[str, Any],
+        ),
     ] = None,
-    method: Annotated[str | Sequence[str], Option("fusion methods of runs, or all")] = "rrf",
-    norm: Annotated[str | Sequence[str], Option("normalisations of scores, or all")] = "min-max",
-    step: Annotated[float, Option("step of the weights of runs, which sum to 1")] = 0.1,
-    search: Annotated[SearchName, Option("try every combination, or change one parameter at a time: grid, coordinate")] = "grid",
-    folds: Annotated[int, Option("folds of the queries", least=2)] = 5,
-    repeats: Annotated[int, Option("number of random splits", least=1)] = 10,
-    seed: Annotated[int, SEED] = 0,
-    dataset: DatasetOption = None,
+    method: Annotated[str | Sequence[str], Option("fusion methods of runs, or all", metavar="M,M…", typed=FILES)] = "rrf",
+    norm: Annotated[str | Sequence[str], Option("normalisations of scores, or all", metavar="N,N…", typed=FILES)] = "min-max",
+    step: Annotated[float, Option("step of the weights of runs, which sum to 1", above=0, below=1, metavar="S", rare=True)] = 0.1,
+    search: Annotated[
+        Literal["grid", "coordinate"], Option("try every combination, or change one parameter at a time", rare=True)
+    ] = "grid",
+    folds: Annotated[int, Option("folds of the queries", least=2, metavar="K", rare=True)] = 5,
+    repeats: Annotated[int, Option("number of random splits", least=1, metavar="N", rare=True)] = 10,
+    seed: Annotated[int, SEED._replace(description="random seed of the splits")] = 0,
+    dataset: Annotated[
+        Any,
+        DATASET._replace(description="the dataset of the runs, for the experiment file that is written", unset="none"),
+    ] = None,
     run_options: Annotated[RunOptions | None, Option("how the system is run", unset="RunOptions()")] = None,
     **options: Unpack[EvaluateArguments],
 ) -> Tuning:
-    """Parameters by nested cross-validation over queries: those that training queries choose, measured on held-out queries.
+    """Parameters by nested cross-validation over queries: those that training queries choose, measured on held-out queries."""
+    from rankproof._api import tuning
+    from rankproof._tune.tuning import TuningPlan, tunable_measure
 
-    `data` are judgements, and `runs` the runs that are fused by `method` with `norm` (names or "all"), weights in steps of `step`
-    and the parameters of the method. Or `data` is an Experiment or its file, whose `system` is tuned: `vary` has the values of
-    its parameters, such as {"k1": [0.9, 1.2], "b": "0.1:0.9:0.2"}. `search` is grid or coordinate. Queries are split into
-    `folds`, `repeats` times, by `seed`. `dataset` is a folder for the experiment file of tuned runs.
-    """
     plan = TuningPlan(search, folds, repeats, seed)
     if vary is not None and not isinstance(vary, Mapping):
         raise UsageError(f"vary is {type_phrase(vary)}", fix='pass the values of each parameter: {"k1": [0.9, 1.2]}')
@@ -73,179 +69,12 @@ def tune(
     if runs is None:
         if options or dataset is not None:
             raise UsageError("dataset and options are for judgements and runs: an experiment has its own", fix="leave them out")
-        return tune_system(_experiment(data), system, vary or {}, chosen, plan, run_options)
+        return tuning.tune_system(tuning.experiment_of(data), system, vary or {}, chosen, plan, run_options)
     if system is not None or run_options is not None:
         raise UsageError("system and run_options are for an experiment", fix="leave them out")
-    how = make_evaluate_options(options)
-    fusion = FusionChoices(_names(method), _names(norm), vary or {}, step)
-    return tune_runs(data, runs, chosen, fusion, plan, how, dataset=dataset)
+    fusion = tuning.FusionChoices(_names(method), _names(norm), vary or {}, step)
+    return tuning.tune_runs(data, runs, chosen, fusion, plan, make_evaluate_options(options), dataset=dataset)
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(given.split(",")) if isinstance(given, str) else tuple(given)
-
-
-@dataclass(frozen=True, slots=True)
-class FusionChoices:
-    """The fusion methods, normalisations and parameters that are tried."""
-
-    methods: Sequence[str]
-    norms: Sequence[str]
-    vary: Mapping[str, ValuesLike]
-    step: float
-
-    def space(self, runs: int) -> Space:
-        """The trials for so many runs."""
-        from rankproof._tune.runs import fusion_space
-
-        return fusion_space(runs, self.methods, self.norms, self.vary, self.step)
-
-
-def tune_runs(
-    qrels: Any, runs: Any, measure: Measure, fusion: FusionChoices, plan: TuningPlan, options: EvaluateOptions, *, dataset: Any
-) -> Tuning:
-    """Tunes the fusion of runs, with judgements and runs in any form."""
-    from rankproof._tune.runs import RUN, FusionObjective
-    from rankproof._tune.tables import TUNED
-
-    _refuse_unused(options)
-    coercion = Coercion(options.files.columns, options.files.grade_map, options.files.on_conflict)
-    source = coercion.qrels(qrels)
-    judgements = read_judgements(source, options)
-    judged = prepare_judgements(judgements, options)
-    if not judged.queries:
-        raise no_judged_query_error(judged.source, options.queries)
-    sources = coercion.runs(runs, lambda: judged.queries)
-    if len(sources) < 2:
-        raise UsageError("fusion needs at least two runs", fix="pass two or more runs")
-    read = {name: read_source(one, name, options) for name, one in sources.items()}
-    notes = value_notes(evaluate_runs(judgements, read, [measure], options).systems, MAX_NOTED_SYSTEMS)
-    objective = FusionObjective(judgements, judged, read, measure.with_rel(options.rel), options)
-    space = fusion.space(len(read))
-    _check_orders(space, options.read_options)
-    weights = _query_weights(objective.queries, qrels, options)
-    singles = {name: ((RUN, name),) for name in read}
-    result = tune_objective(objective, space, measure.with_rel(options.rel), plan, weights=weights, singles=singles)
-    if dataset is None:
-        return _tuning(result, None, notes)
-    fused = {"default": objective.stage_settings(space.default), TUNED: objective.stage_settings(result.best)}
-    return _tuning(result, _runs_toml(dataset, sources, fused, result, options), notes)
-
-
-def _check_orders(space: Space, how: ReadOptions) -> None:
-    """Refuses an order of documents that a method cannot use."""
-    from rankproof._fusion.fuse import check_order
-    from rankproof._fusion.method import METHODS
-
-    for family in space.families:
-        check_order(METHODS[str(dict(family.fixed)["method"])], how.order, lower_is_better=how.lower_is_better)
-
-
-def _refuse_unused(options: EvaluateOptions) -> None:
-    """Refuses options that would give the trials other queries, or other ties than a fused run has."""
-    if options.skip_missing:
-        raise UsageError("--skip-missing is not used: trials are compared over all judged queries", fix="leave it out")
-    if options.read_options.float32:
-        raise UsageError("--compat is not used: fused scores are 64-bit floats", fix="leave it out")
-
-
-def _query_weights(queries: Sequence[str], qrels: Any, options: EvaluateOptions) -> FloatArray | None:
-    given = options.weights
-    if given is None and (dataset := as_dataset(qrels)) is not None:
-        given = dataset.queries.weights
-    if given is None:
-        return None
-    return np.array([given[query] for query in queries], np.float64)
-
-
-def _runs_toml(
-    dataset: Any,
-    sources: Mapping[str, Any],
-    fused: Mapping[str, Mapping[str, Any]],
-    result: TunedResult,
-    options: EvaluateOptions,
-) -> str:
-    """The default and the tuned fusion of the run files, and the files themselves."""
-    from rankproof._experiment.experiment import Experiment
-    from rankproof._tune.tables import TUNED, tuned_toml
-    from rankproof.stages._fuse import Fuse
-    from rankproof.stages._run_file import RunFile
-
-    for name, source in sources.items():
-        if not isinstance(source, str):
-            fix = "pass the runs as files, or leave out dataset"
-            raise UsageError(f"an experiment file needs the path of run {for_message(name)}", fix=fix)
-    how = options.read_options
-    reading: dict[str, Any] = {name: getattr(how, name) for name in ("order", "lower_is_better", "on_duplicate")}
-    files: dict[str, Stage] = {name: RunFile(os.path.abspath(path), **reading) for name, path in sources.items()}
-    inputs, depth = tuple(files.values()), how.depth or RunFile.depth
-    systems: dict[str, Stage] = {name: Fuse(inputs, depth=depth, **one) for name, one in fused.items()}
-    given = options.files
-    experiment = Experiment(
-        files,
-        dataset=dataset,
-        name=TUNED,
-        rel=options.rel,
-        judged_only=how.judged_only,
-        grade_map=given.grade_map,
-        on_conflict=given.on_conflict,
-    )
-    return tuned_toml(experiment, {**systems, **files}, result)
-
-
-def tune_system(
-    experiment: Experiment,
-    system: str | None,
-    vary: Mapping[str, ValuesLike],
-    measure: Measure,
-    plan: TuningPlan,
-    options: RunOptions | None,
-) -> Tuning:
-    """Tunes a system of an experiment."""
-    from rankproof._experiment.run import RunOptions
-    from rankproof._tune.systems import SystemObjective
-    from rankproof._tune.tables import TUNED, tuned_toml
-
-    tuned = chosen_system(experiment, system, vary)
-    objective = SystemObjective(experiment, tuned, measure, options or RunOptions())
-    try:
-        result = tune_objective(objective, tuned.space, objective.measure, plan, weights=objective.weights)
-    finally:
-        objective.close()
-    systems = {tuned.name: tuned.stage, f"{tuned.name}-{TUNED}": tuned.with_settings(result.best)}
-    return _tuning(result, tuned_toml(experiment, systems, result), objective.notes)
-
-
-def chosen_system(experiment: Experiment, system: str | None, vary: Mapping[str, ValuesLike]) -> TunedSystem:
-    """The system to tune, by default the only one, with the parameters that vary."""
-    from rankproof._tune.parameters import tuned_system
-
-    if system is None and len(experiment.systems) > 1:
-        raise UsageError("the experiment has several systems", fix=f"choose one with --system: {', '.join(experiment.systems)}")
-    return tuned_system(experiment.systems, next(iter(experiment.systems)) if system is None else system, vary)
-
-
-def _experiment(data: Any) -> Experiment:
-    from rankproof._experiment.config_read import read_experiment
-    from rankproof._experiment.experiment import Experiment
-
-    if isinstance(data, Experiment):
-        return data
-    if isinstance(data, str | os.PathLike):
-        return read_experiment(data)
-    raise UsageError(
-        f"without runs, data cannot be {type_phrase(data)}", fix="pass an Experiment or its file, or judgements and runs"
-    )
-
-
-def _tuning(result: TunedResult, toml: str | None, notes: Sequence[str]) -> Tuning:
-    first, *others = tuning_tables(result)
-    return Tuning(
-        tables=(replace(first, notes=(*first.notes, *notes)), *others),
-        settings=dict(result.best),
-        gain=result.gain.mean,
-        interval=result.gain.interval,
-        optimism=result.optimism,
-        pays=result.pays,
-        toml=toml,
-    )

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.flags import GRADES, add_flags, judgement_options, named_setting, positive_int
+from rankproof._cli.flags import GRADES, add_flags, judgement_options
+from rankproof._cli.output import add_measures_option, add_name_option
 from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import InputError, UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.answers.answer_input import AnswerInput
     from rankproof._analysis.answers.logged_answers import AnswerJudges, LoggedAnswers
-    from rankproof._data.claims import Nugget
     from rankproof._results.experiment_result import ExperimentResult
     from rankproof.measures._base import Measure
 
@@ -24,32 +24,17 @@ _INPUTS = "specify RAG logs, a results folder, or queries.jsonl and one or more 
 
 def add_answer_inputs(parser: argparse.ArgumentParser) -> None:
     """Adds the files, the measures, and what the files may lack."""
+    from rankproof._api.answers import evaluate_answers
+
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="RAG logs, a results folder, or a file of queries and then files of answers"
     )
     what = parser.add_argument_group("measures")
-    what.add_argument(
-        "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: Faithfulness,ContextR,ClaimF1"
-    )
-    what.add_argument(
-        "--set",
-        type=named_setting,
-        action="append",
-        metavar="NAME=COLUMN",
-        help="a column of the logs, if not recognised by name: question=ask,answer=reply,contexts=chunks,reference=gold",
-    )
-    what.add_argument("--name", action="append", default=[], metavar="NAME", help="the name of a system, once for each file")
+    add_measures_option(what, "Faithfulness,ContextR,ClaimF1")
+    add_flags(what, evaluate_answers, ["settings"])
+    add_name_option(what, "the name of a system, once for each file")
     texts = parser.add_argument_group("further input")
-    texts.add_argument("--corpus", metavar="SOURCE", help="documents, for contexts that are logged by their ids")
-    texts.add_argument("--nuggets", metavar="FILE", help="nuggets of the questions, in place of those of the log")
-    texts.add_argument("--qrels", metavar="FILE", help="judgements, for citations; a results folder has its own")
-    texts.add_argument(
-        "--rel",
-        "-l",
-        type=positive_int,
-        metavar="N",
-        help="the lowest grade that counts as relevant (default: 1, or that of the results)",
-    )
+    add_flags(texts, evaluate_answers, ("corpus", "nuggets", "qrels", "rel"))
     add_flags(texts, ReadArguments, GRADES)
 
 
@@ -151,7 +136,7 @@ def read_answer_source(args: argparse.Namespace) -> AnswerSource:
         return _from_folder(args)
     for path in args.files:
         check_document(path)
-    settings = dict(args.set or ())
+    settings = dict(args.settings or ())
     if settings or are_rag_logs(args.files):
         return AnswerSource(_with_options(read_logs(args.files, args.name, settings), args), is_log=True)
     return AnswerSource(_with_options(_from_files(args), args))
@@ -215,29 +200,16 @@ def read_logs(paths: Sequence[str], names: Sequence[str], settings: Mapping[str,
 
 def _with_options(given: LoggedAnswers, args: argparse.Namespace) -> LoggedAnswers:
     """The answers with the judgements, documents and nuggets of the options."""
-    from rankproof._analysis.answers.logged_answers import with_corpus, with_nuggets
+    from rankproof._api.answer_forms import logs_with_texts
     from rankproof._formats.read import read_qrels
-    from rankproof._importers.registry import read_documents
 
-    if args.qrels is not None:
-        given = replace(given, qrels=read_qrels(args.qrels, **judgement_options(args)))
-    if args.corpus is not None:
-        given = with_corpus(given, read_documents(args.corpus))
-    if args.nuggets is not None:
-        given = with_nuggets(given, _nuggets(args.nuggets))
-    return given
-
-
-def _nuggets(path: str) -> dict[str, tuple[Nugget, ...]]:
-    from rankproof._formats.claims import read_nuggets
-    from rankproof._io.open import open_source
-
-    return dict(read_nuggets(open_source(path)))
+    qrels = None if args.qrels is None else read_qrels(args.qrels, **judgement_options(args))
+    return logs_with_texts(given, qrels, None, args.corpus, args.nuggets)
 
 
 def _from_folder(args: argparse.Namespace) -> AnswerSource:
     from rankproof._analysis.answers.answer_input import has_failed_verdicts
-    from rankproof._analysis.answers.logged_answers import LoggedAnswers, with_nuggets
+    from rankproof._api.answer_forms import results_with_nuggets
     from rankproof._results.folder import load_results
 
     if len(args.files) > 1 or args.qrels or args.name or args.corpus:
@@ -245,10 +217,7 @@ def _from_folder(args: argparse.Namespace) -> AnswerSource:
             "a results folder cannot be mixed with other inputs",
             fix="specify one folder; it has its own judgements, names and texts",
         )
-    results = load_results(args.files[0])
-    if args.nuggets is not None:
-        texts = with_nuggets(LoggedAnswers(results.name, results.texts, {}), _nuggets(args.nuggets)).queries
-        results = replace(results, texts=texts)
+    results = results_with_nuggets(load_results(args.files[0]), args.nuggets)
     return AnswerSource(
         stored=results, again=args.nuggets is not None or (args.judge is not None and has_failed_verdicts(results))
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import encode_texts
 from rankproof._cli.llm_options import add_budget_options, add_server_options, chat_model, llm_session, server_options
 from rankproof._cli.terminal import Terminal
@@ -29,16 +30,12 @@ _NOTE = "an estimate: invalid replies are requested again and cost more; replies
 
 def add_judge_options(parser: argparse.ArgumentParser) -> None:
     """Adds the judge of claims, its server, the budget and the cache."""
+    from rankproof._api.answers import evaluate_answers
+
     who = parser.add_argument_group("judge of claims")
-    who.add_argument(
-        "--judge",
-        metavar="NAME",
-        help="of measures that name none: overlap (default), an encoder, nli:FOLDER, logprob:MODEL, or a language model",
-    )
+    add_flags(who, evaluate_answers, ["judge"])
     add_server_options(who)
-    how = parser.add_argument_group("budget")
-    add_budget_options(how)
-    how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
+    add_budget_options(parser)
 
 
 def asked_judges(measures: Sequence[Measure]) -> set[str]:

@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, is_dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
 from rankproof._data.validation import checked_setting, default_text
 from rankproof._registry import Option, Setting, arguments_of, settings_of
@@ -117,6 +117,17 @@ def system_cost(text: str) -> tuple[str, float]:
     return name, cost
 
 
+def share(text: str) -> float:
+    """A share from 0 to 1, also written in percent."""
+    try:
+        part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        part = -1.0
+    if not 0 <= part <= 1:
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a share, such as 20% or 0.2")
+    return part
+
+
 def max_drop(text: str) -> tuple[str, float]:
     """A measure and its largest allowed drop, as in nDCG@10=0.02."""
     from rankproof._analysis.gate.rules import max_drop_of
@@ -126,10 +137,10 @@ def max_drop(text: str) -> tuple[str, float]:
 
 def name_list(text: str) -> list[str]:
     """Names separated by commas."""
-    found = [part.strip() for part in text.split(",") if part.strip()]
-    if not found:
-        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} names nothing")
-    return found
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise UsageError(f"{for_message(repr(text))} names nothing", fix="write names with commas between them: a,b")
+    return names
 
 
 def nonnegative_int(text: str) -> int:
@@ -165,6 +176,13 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "delimiter": single_character,
     "margin": _margin,
     "costs": system_cost,
+    "weights": float_list,
+    "overlap": share,
+    "budget": budget_limits,
+    "cache_limit": byte_size,
+    "categories": name_list,
+    "fields": name_list,
+    "settings": named_setting,
     "columns": named_setting,
     "shares": system_cost,
     "max_drops": max_drop,
@@ -208,6 +226,8 @@ def add_flag(group: argparse._ActionsContainer, setting: Setting, *, default: An
         keywords |= {"default": own if default is _OWN else default, **_value_keywords(setting, flag)}
     if option.repeated:
         keywords["action"] = "append"
+    if option.unnamed:
+        keywords |= {"nargs": "?", "const": ""}
     action = group.add_argument(*([flag, option.letter] if option.letter else [flag]), **keywords)
     # Parser.format_help reads it.
     action.rare = option.rare  # type: ignore[attr-defined]
@@ -231,8 +251,8 @@ def _value_keywords(setting: Setting, flag: str) -> dict[str, Any]:
         return {"metavar": metavar}
     if setting.field in _READERS:
         return {"metavar": metavar, "type": _READERS[setting.field]}
-    if get_origin(setting.type) is Literal:
-        return {"metavar": metavar, "choices": get_args(setting.type), "type": _checked(setting, flag, str)}
+    if setting.choices:
+        return {"metavar": metavar, "choices": setting.choices, "type": _checked(setting, flag, str)}
     if setting.type in (int, float):
         parse = _integer if setting.type is int else _number
         return {"metavar": metavar or "N", "type": _checked(setting, flag, parse)}

@@ -10,7 +10,14 @@ from functools import cache
 from typing import TYPE_CHECKING, NoReturn
 
 from rankproof._cli.flags import add_option
-from rankproof._cli.output import check_output, write_or_show
+from rankproof._cli.output import (
+    add_format_option,
+    add_measures_option,
+    add_name_option,
+    add_output_option,
+    check_output,
+    write_or_show,
+)
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof._data.validation import DATASET
 from rankproof.errors import UsageError, for_message
@@ -89,7 +96,6 @@ def refuse_to_ask(name: str) -> NoReturn:
     )
 
 
-FORMATS = ("table", "json", "csv", "markdown", "latex")
 FILE_OPTIONS = ("other_qrels", "queries", "weights", "by_file", "bands", "dataset", "train", "train_qrels")
 """Options that name a further input file or folder."""
 INPUTS_HELP = "one or more results folders, or the judgements and then one or more runs"
@@ -98,8 +104,8 @@ INPUTS_HELP = "one or more results folders, or the judgements and then one or mo
 def add_analysis_options(parser: argparse.ArgumentParser, inputs_help: str = INPUTS_HELP) -> None:
     """Adds the inputs of an analysis and its output format."""
     group = add_input_options(parser, "output", inputs_help)
-    group.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
-    group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+    add_format_option(group)
+    add_output_option(group)
 
 
 def add_input_options(parser: argparse.ArgumentParser, title: str, inputs_help: str = INPUTS_HELP) -> argparse._ArgumentGroup:
@@ -109,12 +115,8 @@ def add_input_options(parser: argparse.ArgumentParser, title: str, inputs_help: 
     parser.set_defaults(parser=parser)
     parser.add_argument("files", nargs="*", metavar="FILE", help=inputs_help)
     group = parser.add_argument_group(title)
-    group.add_argument(
-        "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"
-    )
-    group.add_argument(
-        "--name", action="append", default=[], metavar="NAME", help="the name of a run or results folder, once for each"
-    )
+    add_measures_option(group)
+    add_name_option(group, "the name of a run or results folder, once for each")
     add_reading_options(parser)
     parser.set_defaults(rel=None)
     return group

@@ -6,19 +6,21 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.flags import any_float, positive_int
+from rankproof._cli.flags import add_flag, add_option, settings_by_name
 from rankproof._cli.terminal import Terminal
+from rankproof._data.validation import BUDGET, CACHE, CONCURRENCY, ServerArguments
+from rankproof._registry import Option, Setting
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._data.table import Table
-    from rankproof._llm.budget import Budget
     from rankproof._llm.session import LLMSession
     from rankproof.models._chat.base import ChatModel
 
 
 _SERVER_OPTIONS = ("base_url", "api_key_env", "price_in", "price_out", "concurrency")
 """Options of models behind a server."""
+MODEL_FILE = Option("a TOML file with a table [model], as in an experiment file", metavar="FILE", rare=True)
 _TABLE_FIX = 'write a table [model] with name = "openai" and model = "NAME"'
 
 
@@ -30,18 +32,18 @@ def add_chat_options(group: argparse._ArgumentGroup) -> None:
 
 def add_server_options(group: argparse._ArgumentGroup) -> None:
     """Adds the server of a model, its prices and the file with all settings."""
-    group.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server (default: https://api.openai.com/v1)")
-    group.add_argument("--api-key-env", metavar="VAR", help="environment variable with the API key (OPENAI_API_KEY); '' for none")
-    group.add_argument("--price-in", type=any_float, metavar="X", help="price of a million input tokens")
-    group.add_argument("--price-out", type=any_float, metavar="X", help="price of a million output tokens")
-    group.add_argument("--model-file", metavar="FILE", help="a TOML file with a table [model], as in an experiment file")
+    add_option(group, "model_file", MODEL_FILE)
+    for setting in settings_by_name(ServerArguments).values():
+        add_flag(group, setting, default=None)
 
 
-def add_budget_options(group: argparse._ArgumentGroup) -> None:
-    """Adds the budget, the concurrency and the dry run."""
-    group.add_argument("--budget", type=_budget, metavar="B", help="limits of this run: calls=500,tokens=2000000,money=1.50")
-    group.add_argument("--concurrency", type=positive_int, metavar="N", help="concurrent requests (default: set by the model)")
+def add_budget_options(parser: argparse.ArgumentParser, title: str = "budget") -> None:
+    """Adds the budget, the concurrency, the dry run and the folder of replies."""
+    group = parser.add_argument_group(title)
+    add_option(group, "budget", BUDGET)
     group.add_argument("--dry-run", action="store_true", help="estimate the cost and call no model")
+    add_flag(group, Setting("concurrency", "concurrency", int, True, None, CONCURRENCY))
+    add_option(group, "cache", CACHE)
 
 
 def chat_model(args: argparse.Namespace, name: str | None = None) -> ChatModel:
@@ -104,15 +106,6 @@ def _with_options(model: ChatModel, given: dict[str, Any]) -> ChatModel:
         return replace(model, **given)  # type: ignore[type-var]
     except TypeError:
         raise UsageError("this model takes one request at a time", fix="leave out --concurrency") from None
-
-
-def _budget(text: str) -> Budget:
-    from rankproof._llm.budget import parse_budget
-
-    return parse_budget(text)
-
-
-FORMATS = ("table", "json", "csv", "markdown")
 
 
 def llm_session(args: argparse.Namespace) -> LLMSession:

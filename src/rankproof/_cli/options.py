@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from rankproof._cli.flags import add_flag, add_flags, add_option, judgement_options, query_ids, settings_by_name, values_of
+from rankproof._cli.output import add_measures_option, add_name_option, add_output_option
 from rankproof._data.validation import BY
 from rankproof._evaluation.options import EvaluateArguments, ReadArguments
 from rankproof._render.formats import RESULT_FORMATS
@@ -30,16 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"
-    )
+    add_measures_option(group)
     group.add_argument("-q", "--per-query", action="store_true", help="also show the value of every query")
     group.add_argument("-n", "--no-summary", action="store_true", help="leave out the summaries; needs --format trec")
     group.add_argument(
         "--format", choices=RESULT_FORMATS, default="table", metavar="FORMAT", help="output format (table): %(choices)s"
     )
-    group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
-    group.add_argument("--name", action="append", default=[], metavar="NAME", help="the name of a system, once for each run")
+    add_output_option(group)
+    add_name_option(group, "the name of a system, once for each run")
     group.add_argument("--sample", action="store_true", help="evaluate the built-in sample")
 
 

@@ -109,6 +109,39 @@ def machine_judgement_notes(result: Result) -> list[str]:
     return list(dict.fromkeys(note.text for note in notes))
 
 
+FORMATS = ("table", "json", "csv", "markdown", "latex")
+TO_FILE = "write to a file instead of standard output"
+
+
+def add_output_option(
+    group: argparse._ArgumentGroup, about: str = "write to a file instead of standard output", *, metavar: str = "FILE"
+) -> None:
+    """Adds the option that names the output."""
+    group.add_argument("-o", "--output", metavar=metavar, help=about)
+
+
+def add_measures_option(group: argparse._ArgumentGroup, examples: str = "nDCG@10,RR,P@5") -> None:
+    """Adds the option that names measures."""
+    group.add_argument("-m", "--measures", action="append", metavar="MEASURES", help=f"comma separated, repeatable: {examples}")
+
+
+def add_name_option(group: argparse._ArgumentGroup, about: str) -> None:
+    """Adds the option that names systems."""
+    group.add_argument("--name", action="append", default=[], metavar="NAME", help=about)
+
+
+def add_format_option(
+    group: argparse._ArgumentGroup,
+    about: str = "output format",
+    *,
+    formats: Sequence[str] = FORMATS,
+    default: str | None = "table",
+) -> None:
+    """Adds the option that chooses how tables are shown."""
+    usual = "" if default is None else f" (default: {default})"
+    group.add_argument("--format", choices=formats, default=default, help=f"{about}{usual}")
+
+
 _MORE = "this is a summary; --details, --format json and --format csv have every row and column"
 
 

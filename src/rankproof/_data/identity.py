@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from types import NoneType
 from typing import Any
@@ -14,6 +14,8 @@ from rankproof.errors import UsageError, for_message
 
 NOT_IN_IDENTITY = {"identity": False}
 """The metadata of a dataclass field that is not part of the identity, such as a path or an address."""
+IN_IDENTITY_IF_SET = {"identity": "if set"}
+"""The metadata of a dataclass field that is part of the identity only if it is not empty."""
 
 _PLAIN = frozenset({str, int, float, bool, NoneType})
 
@@ -29,9 +31,14 @@ def identity(value: Any) -> Any:
     if not is_dataclass(value):
         kind = for_message(kind_name(type(value)))
         raise UsageError(f"{kind} has no identity for cache keys", fix="make it a frozen dataclass")
-    parts = {part.name: identity(getattr(value, part.name)) for part in fields(value) if part.metadata.get("identity", True)}
+    parts = {part.name: identity(getattr(value, part.name)) for part in fields(value) if _is_identifying(part, value)}
     revision = getattr(value, "revision", None)
     return {"kind": kind_name(type(value)), **parts, **({"revision": revision()} if callable(revision) else {})}
+
+
+def _is_identifying(part: Field[Any], value: Any) -> bool:
+    kept = part.metadata.get("identity", True)
+    return bool(getattr(value, part.name)) if kept == IN_IDENTITY_IF_SET["identity"] else bool(kept)
 
 
 def kind_name(kind: type[Any]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import MISSING, dataclass
 from functools import wraps
 from numbers import Integral
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar
 
 from rankproof._data.row_errors import OnConflict, OnDuplicate, row_error
 from rankproof._registry import Option, Setting, arguments_of, settings_of
@@ -114,8 +114,8 @@ def checked_setting(setting: Setting, value: Any, more: Mapping[Any, Callable[[s
         return checked_number(name, value, option.above, option.below, open_=True)
     if kind is float:
         return checked_number(name, value, option.least, option.most)
-    if get_origin(kind) is Literal:
-        return checked_choice(name, value, get_args(kind))
+    if setting.choices:
+        return checked_choice(name, value, setting.choices)
     if kind == bool | tuple[str, ...] and not isinstance(value, bool):
         return checked_names(name, value)
     plain: Mapping[Any, Callable[[str, Any], Any]] = {bool: checked_bool, str: checked_text, tuple[str, ...]: checked_names}
@@ -196,21 +196,31 @@ class ReadOptions:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Encoding = Annotated[str, Option("encoding of the files", metavar="E", rare=True)]
-Delimiter = Annotated[str | None, Option("column separator of CSV files; tab or \\t for a tab", metavar="D", rare=True)]
+FILES = str | tuple[str, ...]
+"""How JSON and TOML name data: a path, or several."""
+NAMED_FILES = str | Mapping[str, str]
+"""How JSON and TOML name runs: a path, or a path for each name."""
+ENCODING = Option("encoding of the files", metavar="E", default="utf-8", rare=True)
+DELIMITER = Option("column separator of CSV files; tab or \\t for a tab", metavar="D", unset="detected", rare=True)
+Encoding = Annotated[str, ENCODING]
+Delimiter = Annotated[str | None, DELIMITER]
 GRADE_MAP = Option("grades of named labels: E=3,S=2,C=1,I=0", metavar="A=N,…", rare=True)
 GradeMapOption = Annotated[Mapping[str, int] | None, GRADE_MAP]
-OnConflictOption = Annotated[
-    OnConflict,
-    Option("which grade to keep if a document is judged twice with two grades", rare=True, default="error"),
-]
-OnDuplicateOption = Annotated[OnDuplicate, Option("what to do if a query lists a document twice", rare=True, default="error")]
+ON_CONFLICT = Option("which grade to keep if a document is judged twice with two grades", rare=True, default="error")
+OnConflictOption = Annotated[OnConflict, ON_CONFLICT]
+ON_DUPLICATE = Option("what to do if a query lists a document twice", rare=True, default="error")
+OnDuplicateOption = Annotated[OnDuplicate, ON_DUPLICATE]
+OrderOption = Annotated[Order, Option("rank documents by score or by rank", default="score", rare=True)]
+LowerIsBetterOption = Annotated[bool, Option("the scores are distances", default=False, rare=True)]
+REL = Option("the lowest grade that counts as relevant", default=1, least=1, most=10**18, letter="-l", metavar="N")
 SEED = Option("random seed", least=0, most=(1 << 63) - 1, rare=True)
 
 BY = Option(
     "group by a field of the queries, length, relevant (how many are relevant) or complexity", metavar="FIELD", repeated=True
 )
-DATASET = Option("the dataset of run files, for texts, fields and weights", metavar="SOURCE", unset="results have theirs")
+DATASET = Option(
+    "the dataset of run files, for texts, fields and weights", metavar="SOURCE", unset="results have theirs", typed=str
+)
 LOG = Option(
     "log of looks and comparisons, JSON lines",
     metavar="FILE",
@@ -223,6 +233,35 @@ LABELS = Option(
     unset="the file beside the results folder",
     rare=True,
 )
+BaseUrl = Annotated[
+    str, Option("the address of the server, OpenAI-compatible", metavar="URL", default="https://api.openai.com/v1", rare=True)
+]
+ApiKeyEnv = Annotated[str, Option("the environment variable with the API key, empty for none", metavar="VAR", rare=True)]
+CONCURRENCY = Option("how many calls run at once", least=1, most=256, metavar="N", rare=True)
+Concurrency = Annotated[int, CONCURRENCY]
+PriceIn = Annotated[float, Option("price of a million prompt tokens", least=0, most=1e6, metavar="X", rare=True)]
+PriceOut = Annotated[float, Option("price of a million reply tokens", least=0, most=1e6, metavar="X", rare=True)]
+BUDGET = Option(
+    "limits on calls to models and search engines: calls=500,tokens=2000000,money=1.50",
+    metavar="LIMITS",
+    unset="none",
+    typed=str,
+)
+CACHE = Option("the cache folder, see `rankproof cache`", metavar="FOLDER", unset="that of this user", rare=True)
+REPLIES = Option(
+    "the folder of replies", unset="none; on the command line that of `rankproof cache`", metavar="FOLDER", rare=True
+)
+
+
+class ServerArguments(TypedDict, total=False):
+    """The settings of a language model behind a server that are also flags."""
+
+    base_url: BaseUrl
+    api_key_env: ApiKeyEnv
+    price_in: PriceIn
+    price_out: PriceOut
+
+
 DOCUMENTS = Option("documents in the corpus, for the random ranking", least=1, unset="those of the results")
 BANDS = Option("band profiles as TOML, instead of the built-in ones", metavar="FILE", rare=True)
 PROFILE = Option("only this band profile", metavar="NAME", repeated=True, unset="all", rare=True)
@@ -242,10 +281,11 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 def check_arguments(function: Any, values: Mapping[str, Any]) -> None:
     """Checks the arguments of a function, or the keys of a TypedDict, by their types and Options."""
     known = arguments_of(function)
+    is_open = any(setting.option.role == "parameters" for setting in known.values())
     for name, value in values.items():
-        if name not in known:
+        if name not in known and not is_open:
             raise TypeError(f"unexpected keyword argument {name!r}")
-        if not (value is None and known[name].optional):
+        if name in known and not (value is None and known[name].optional):
             checked_setting(known[name], value)
 
 
@@ -270,8 +310,7 @@ def described(setting: Setting) -> str:
 def _sentence(setting: Setting) -> str:
     """What a setting does, followed by its choices if it has any and the sentence does not name them."""
     text = setting.option.description
-    choices = get_args(setting.type) if get_origin(setting.type) is Literal else ()
-    return text if all(choice in text for choice in choices) else f"{text}: {', '.join(choices)}"
+    return text if all(choice in text for choice in setting.choices) else f"{text}: {', '.join(setting.choices)}"
 
 
 def default_text(setting: Setting) -> str:

@@ -15,7 +15,7 @@ from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, read_only, weight_column
 from rankproof._data.run import Run
 from rankproof._data.text import example_ids, pluralise
-from rankproof._data.validation import public
+from rankproof._data.validation import NAMED_FILES, public
 from rankproof._evaluation.notes import DeferredNotes, Note, evaluation_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, RunLike, make_evaluate_options
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, joined_repeats, with_inputs
@@ -62,8 +62,8 @@ USUAL_MEASURES = "nDCG@10, RR@10, R@100, P@10, Success@1/3/5/10, and nDCG(gain='
 
 @public
 def evaluate(
-    qrels: Annotated[QrelsLike, Option("the judgements")],
-    run: Annotated[RunLike, Option("one run, or several as {name: run}")],
+    qrels: Annotated[QrelsLike, Option("the judgements", typed=str)],
+    run: Annotated[RunLike, Option("one run, or several as {name: run}", typed=NAMED_FILES)],
     measures: Annotated[MeasuresLike, Option("one measure or several", unset=USUAL_MEASURES)] = None,
     **options: Unpack[EvaluateArguments],
 ) -> Result:

@@ -9,12 +9,14 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.validation import (
+    REL,
     Delimiter,
     Encoding,
     GradeMapOption,
+    LowerIsBetterOption,
     OnConflictOption,
     OnDuplicateOption,
-    Order,
+    OrderOption,
     ReadOptions,
     check_arguments,
     checked_id,
@@ -78,9 +80,7 @@ WeightsLike = Mapping[str, Any] | str | os.PathLike[str] | None
 class ReadArguments(TypedDict, total=False):
     """How judgements and rankings are read and measured: arguments of all functions that take them, and options of commands."""
 
-    rel: Annotated[
-        int, Option("the lowest grade that counts as relevant", default=1, least=1, most=10**18, letter="-l", metavar="N")
-    ]
+    rel: Annotated[int, REL]
     depth: Annotated[
         int | None,
         Option("keep the first N documents of each ranking", least=1, letter="-M", metavar="N", unset="all"),
@@ -97,8 +97,8 @@ class ReadArguments(TypedDict, total=False):
             rare=True,
         ),
     ]
-    order: Annotated[Order, Option("rank documents by score or by rank", default="score", rare=True)]
-    lower_is_better: Annotated[bool, Option("the scores are distances", default=False, rare=True)]
+    order: OrderOption
+    lower_is_better: LowerIsBetterOption
     on_duplicate: OnDuplicateOption
     compat: Annotated[Compat | None, Option("ties and interpolated precision of trec_eval 9 and pytrec_eval", rare=True)]
     qrels_format: Annotated[
@@ -112,7 +112,7 @@ class ReadArguments(TypedDict, total=False):
     ]
     run_format: Annotated[str | None, Option("format of the runs", metavar="FORMAT", unset="detected", rare=True)]
     delimiter: Delimiter
-    encoding: Annotated[Encoding, Option("encoding of the files", default="utf-8", metavar="E", rare=True)]
+    encoding: Encoding
     grade_map: GradeMapOption
     on_conflict: OnConflictOption
     threads: Annotated[int, Option("threads that read a file", default=1, least=1, most=10**6, metavar="N", rare=True)]

@@ -16,6 +16,7 @@ from rankproof._experiment.config_settings import (
     is_system,
     is_systems,
     keys_of,
+    parameter_keys,
     part_by_name,
     part_kind,
     takes,
@@ -97,13 +98,17 @@ class Builder:
         keys = keys_of(part)
         scorers = {key: self._class((*path, key), table.get(key), SCORERS) for key, setting in keys.items() if is_scorer(setting)}
         scorer_keys = {key: keys_of(scorer) for key, scorer in scorers.items()}
-        self._refuse_unknown([*keys, *(key for scorer_key in scorer_keys.values() for key in scorer_key)], path, table)
+        own_keys = parameter_keys(part, table)
+        self._refuse_unknown([*keys, *own_keys, *(key for known in scorer_keys.values() for key in known)], path, table)
         arguments = {keys[key].field: self._part(keys[key], (*path, key), table[key]) for key in table if key in keys}
         for key, scorer in scorers.items():
-            own = {name: value for name, value in table.items() if name in scorer_keys[key]}
-            arguments[keys[key].field] = self._value(scorer, path, own)
+            settings = {name: value for name, value in table.items() if name in scorer_keys[key]}
+            arguments[keys[key].field] = self._value(scorer, path, settings)
+        if own_keys:
+            own = {key: value for key, value in table.items() if key in own_keys}
+            arguments["parameters"] = {key: self._part(own_keys[key], (*path, key), value) for key, value in own.items()}
         self._refuse_missing(keys, path, table)
-        built = self.checked(path, lambda: part(**arguments), keys)
+        built = self.checked(path, lambda: part(**arguments), {**keys, **own_keys})
         self._refuse_unused(keys, path, arguments, built)
         return built
 
@@ -204,6 +209,8 @@ def read_experiment(
         settings["dataset"] = _dataset_path(toml_file, top["dataset"])
     if "qrels" in top:
         settings["qrels"] = _qrels_paths(toml_file, top["qrels"])
+    if "include_cases" in top:
+        settings["include_cases"] = absolute_path(top["include_cases"], toml_file.folder)
     if "measures" in top:
         settings["measures"] = _parse_measures(builder, top["measures"])
     experiment: Experiment = builder.checked((), lambda: Experiment(**settings), TOP)

@@ -40,8 +40,13 @@ class SystemTable:
 
 
 def keys_of(part: Any) -> dict[str, Setting]:
-    """The settings of a part by their keys."""
-    return {setting.key: setting for setting in settings_of(part)}
+    """The settings of a part by their keys; its own parameters are keys of the same table."""
+    return {setting.key: setting for setting in settings_of(part) if setting.option.role != "parameters"}
+
+
+def parameter_keys(part: Any, table: Mapping[str, Any]) -> dict[str, Setting]:
+    """The parameters that the methods and normalisations of a table declare themselves, by their keys."""
+    return {setting.key: setting for setting in part.parameter_settings(table)} if hasattr(part, "parameter_settings") else {}
 
 
 EVERY: Mapping[str, Setting] = keys_of(SystemTable)

@@ -18,6 +18,7 @@ from rankproof._experiment.config_settings import (
     is_system,
     is_systems,
     keys_of,
+    parameter_keys,
     part_kind,
     part_table,
 )
@@ -43,6 +44,7 @@ _EXAMPLE_VALUES: Mapping[str, Any] = {
     "limit": 50,
     "collapse": "url",
     "pool": 10,
+    "include_cases": "cases.jsonl",
     "primary": "nDCG@10",
     "margin": 0.02,
     "baseline": "bm25",
@@ -98,12 +100,15 @@ def _system_table(stage: Stage, names: Mapping[Stage, str], *, hidden: bool) -> 
 def _component_values(part: Any, names: Mapping[Stage, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The keys of a stage or scorer; those of a scorer follow the key with its name."""
     table: dict[str, Any] = {}
-    remarks: tuple[str, ...] = ()
+    no_remarks: tuple[str, ...] = ()
+    remarks = no_remarks
     for setting in settings_of(type(part)):
         value = getattr(part, setting.field)
         if value is None:
             continue
-        if is_scorer(setting):
+        if setting.option.role == "parameters":
+            values, more = dict(value), no_remarks
+        elif is_scorer(setting):
             values, more = _scorer(setting.key, value, names)
         else:
             plain, more = _toml_plain(setting, value, names)
@@ -220,7 +225,8 @@ def _possible_options(values: Mapping[str, Any]) -> Mapping[str, Setting]:
     """Every key of the table's stage and scorers."""
     own = keys_of(STAGES.load(values["stage"]))
     scorers = [keys_of(SCORERS.load(values[key])) for key, setting in own.items() if is_scorer(setting)]
-    return {**EVERY, **own, **{key: setting for keys in scorers for key, setting in keys.items()}}
+    parameters = parameter_keys(STAGES.load(values["stage"]), values)
+    return {**EVERY, **own, **parameters, **{key: setting for keys in scorers for key, setting in keys.items()}}
 
 
 def _with_comment(line: str, about: str) -> str:

@@ -19,6 +19,7 @@ from rankproof._experiment.options import (
     DATASET,
     QRELS,
     CollapseOption,
+    IncludeCasesOption,
     JudgedOnlyOption,
     LimitOption,
     PoolOption,
@@ -198,6 +199,7 @@ class Experiment(Viewed):
     seed: SeedOption = 0
     collapse: CollapseOption = None
     pool: PoolOption = None
+    include_cases: IncludeCasesOption = None
     primary: Annotated[Measure | str | None, PRIMARY._replace(typed=str)] = None
     margin: Annotated[float | str | None, MARGIN] = None
     baseline: Annotated[str | None, BASELINE] = None

@@ -19,6 +19,7 @@ from rankproof._importers.registry import read_stored_dataset
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.open import open_source
 from rankproof._results.judgements import JoinedJudgements, agreement_sentence, join_judgements
+from rankproof._results.saved_cases import cases_of, read_cases, with_cases
 from rankproof.errors import InputError
 
 
@@ -37,6 +38,8 @@ def load_judged_dataset(experiment: Experiment, storage: CorpusStorage | None = 
     grades, rule = experiment.grade_map, experiment.on_conflict
     sources = checked_qrels(experiment.qrels) or ()
     own = load_dataset(experiment, storage)
+    if experiment.include_cases is not None:
+        own = with_cases(own, cases_of(read_cases(experiment.include_cases), own.name), experiment.include_cases)
     return add_judgements(own, sources, rel=experiment.rel, grade_map=grades, on_conflict=rule)
 
 

@@ -9,16 +9,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from rankproof._data.answers import Answers
-from rankproof._data.corpus import PARTITION_SIZE
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.identity import identity, kind_name
 from rankproof._data.replies import ReusedReplies
-from rankproof._data.validation import checked_integer
+from rankproof._data.validation import BUDGET, CACHE, check_options
 from rankproof._executors.base import Executor, Progress, SerialExecutor
 from rankproof._executors.ray_cluster import ray_address
 from rankproof._experiment.answers import (
@@ -38,9 +37,19 @@ from rankproof._experiment.checks import (
 )
 from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
-from rankproof._experiment.experiment import Experiment, system_kind, systems_built_on
-from rankproof._experiment.judgements import load_judged_dataset
+from rankproof._experiment.experiment import Experiment, stage_tree, system_kind, systems_built_on
+from rankproof._experiment.judgements import load_dataset, load_judged_dataset
 from rankproof._experiment.levels import Levels, evaluate_levels
+from rankproof._experiment.options import (
+    ASK_AGAIN,
+    CACHE_LIMIT,
+    LATENCY_QUERIES,
+    ON,
+    PARTITION_SIZE,
+    REPEATS,
+    STRICT,
+    THREADS,
+)
 from rankproof._experiment.queries import latency_sample, select_queries
 from rankproof._experiment.repeats import RepeatedRuns, repeat_notes, repeated_stage_runs, with_other_rankings, with_repeats
 from rankproof._experiment.runner import StageRun, StageRunner
@@ -51,12 +60,15 @@ from rankproof._io.paths import cache_home
 from rankproof._llm.budget import Budget
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
+from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof._results.judgements import JUDGEMENTS_KEY
 from rankproof._results.provenance import provenance
+from rankproof._results.saved_cases import SavedCase, case_dataset, cases_of, read_cases
 from rankproof._results.snippets import build_snippets, document_urls, title_lengths
-from rankproof.errors import UsageError, type_phrase
+from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.stages._base import BuildContext, Cost, EngineOptions, Stage
+from rankproof.stages._run_file import RunFile
 
 
 def total_cost(costs: Iterable[Cost]) -> Cost:
@@ -134,40 +146,27 @@ def _sum_by_name(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: np.sum([part[name] for part in parts], axis=0) for name in parts[-1]}
 
 
-LATENCY_QUERIES = 200
 """The number of queries that latency is measured on, unless said otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Options of a run. `cache` is a folder (None: no disk cache); `threads` is for building indexes and batches.
+    """Options of a run. Without a `cache` nothing is kept on disk; `threads` is for building indexes and batches."""
 
-    With `cache_limit`, bytes or a text such as 20GB, the entries of the cache that were used longest ago are removed.
-    Latency is measured on `latency_queries` queries, chosen by the seed of the experiment and asked one at a time.
-    `budget` limits the calls of language models and search engines. With `ask_again`, recorded replies of search engines are
-    ignored; with `strict` the first failed query ends the run. Systems with a search engine or language model are run `repeats`
-    times, the value of a query is the mean over them, and a note says how many rankings changed. `on` is a Ray cluster for
-    indexing, encoding and searching: `ray` starts one on this machine, `ray://HOST:10001` and `address=auto` use one.
-    `partition_size` is the most documents that are indexed or encoded at once; the results do not depend on it.
-    """
-
-    cache: str | os.PathLike[str] | None = field(default_factory=cache_home)
-    threads: int = 1
-    progress: Progress = field(default=lambda label, done, total: None)
-    budget: Budget = field(default_factory=Budget)
-    ask_again: bool = False
-    strict: bool = False
-    on: str | None = None
-    cache_limit: int | str | None = None
-    latency_queries: int = LATENCY_QUERIES
-    partition_size: int = PARTITION_SIZE
-    repeats: int = 1
+    cache: Annotated[str | os.PathLike[str] | None, CACHE] = field(default_factory=cache_home)
+    threads: Annotated[int, THREADS] = 1
+    progress: Annotated[Progress, Option("a function of label, done and total")] = field(default=lambda label, done, total: None)
+    budget: Annotated[Budget, BUDGET] = field(default_factory=Budget)
+    ask_again: Annotated[bool, ASK_AGAIN] = False
+    strict: Annotated[bool, STRICT] = False
+    on: Annotated[str | None, ON] = None
+    cache_limit: Annotated[int | str | None, CACHE_LIMIT] = None
+    latency_queries: Annotated[int, LATENCY_QUERIES] = LATENCY_QUERIES.default
+    partition_size: Annotated[int, PARTITION_SIZE] = PARTITION_SIZE.default
+    repeats: Annotated[int, REPEATS] = 1
 
     def __post_init__(self) -> None:
-        checked_integer("threads", self.threads)
-        checked_integer("latency_queries", self.latency_queries)
-        checked_integer("partition_size", self.partition_size)
-        checked_integer("repeats", self.repeats)
+        check_options(self)
         if self.cache_limit is not None:
             checked_size("cache_limit", self.cache_limit)
         if self.cache is not None:
@@ -378,3 +377,36 @@ def _executor(options: RunOptions) -> Executor:
     from rankproof._executors.processes import ProcessExecutor
 
     return ProcessExecutor(options.threads)
+
+
+def run_cases(experiment: Experiment, path: str, options: RunOptions) -> ExperimentResult | None:
+    """The systems on the test cases of the dataset; None without such a case, or if all systems read run files."""
+    systems = _searching_systems(experiment.systems)
+    dataset = load_dataset(experiment, CorpusStorage(options.home, options.partition_size, progress=options.progress))
+    cases = cases_of(read_cases(path), dataset.name)
+    if not cases or not systems:
+        return None
+    _check_ids(cases, dataset.queries, path)
+    return run_experiment(
+        Experiment(
+            systems,
+            case_dataset(dataset, cases),
+            name=f"{experiment.name} (test cases)",
+            measures=list(dict.fromkeys(case.measure for case in cases)),
+            rel=experiment.rel,
+            seed=experiment.seed,
+        ),
+        replace(options, repeats=1, latency_queries=min(options.latency_queries, len(cases))),
+    )
+
+
+def _searching_systems(systems: Mapping[str, Stage]) -> dict[str, Stage]:
+    """The systems that can search a new query: none of their inputs is a run file."""
+    return {name: stage for name, stage in systems.items() if not any(isinstance(part, RunFile) for part in stage_tree(stage))}
+
+
+def _check_ids(cases: Sequence[SavedCase], queries: Mapping[str, object], path: str) -> None:
+    clash = next((case for case in cases if case.id in queries), None)
+    if clash is not None:
+        what = f"{for_message(path)}: the test case {for_message(clash.id)} has the id of a query of the dataset"
+        raise UsageError(what, fix="change its id")

@@ -109,31 +109,20 @@ class ConvertResult(Viewed):
         return View(self.summary, notes=self.notes)
 
 
-def convert(
-    source: Annotated[StrPath, Option("a file, a dataset folder, irds:NAME or sample")],
-    target: Annotated[StrPath, Option("the file or folder to write")],
+def convert_file(
+    source: StrPath,
+    target: StrPath,
     *,
-    kind: Annotated[ConvertKind | None, Option("what the source is", unset="detected")] = None,
-    source_format: Annotated[str | None, Option("format of the source", unset="detected")] = None,
-    target_format: Annotated[str | None, Option("format of the target; .gz and .zst compress", unset="by its suffix")] = None,
-    delimiter: Annotated[str | None, Option("column separator of the source")] = None,
-    encoding: Annotated[str, Option("encoding of the source")] = "utf-8",
-    grade_map: Annotated[GradeMap | None, Option("the grade of each named label")] = None,
-    on_conflict: Annotated[OnConflict, Option("which of several grades of the same pair counts")] = "error",
-    on_duplicate: Annotated[OnDuplicate, Option("which of several ranks of the same document counts")] = "error",
+    kind: ConvertKind | None,
+    source_format: str | None,
+    target_format: str | None,
+    delimiter: str | None,
+    encoding: str,
+    grade_map: GradeMap | None,
+    on_conflict: OnConflict,
+    on_duplicate: OnDuplicate,
 ) -> ConvertResult:
-    """Converts a run, judgements or a dataset to another format, and says what was written.
-
-    `source` is a file, a dataset folder, `irds:NAME` or `sample`; `target` is the file or folder to write. What the source
-    contains and its format are detected unless `kind` and `source_format` say it; `delimiter` and `encoding` are those of the
-    source. `target_format` is by default that of the suffix of `target`; .gz and .zst compress. `grade_map` has the grade of each
-    label. `on_conflict` says which of several grades of the same pair counts, `on_duplicate` which of several ranks of the same
-    document.
-
-    >>> import rankproof as rp
-    >>> rp.convert("sample", "judgements.qrels")
-    qrels written as trec: 124 queries, 7,291 rows
-    """
+    """Converts a run, judgements or a dataset to another format, and says what was written."""
     path, goal = path_text(source), path_text(target)
     if is_irds_name(path) or os.path.isdir(path) or (path == SAMPLE and not os.path.exists(path)):
         return _convert_dataset(path, goal, kind, target_format, grade_map, on_conflict)

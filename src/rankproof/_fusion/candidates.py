@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from rankproof._data.row_errors import row_error
 from rankproof._data.run import NO_RANK, Run
 from rankproof._data.validation import ReadOptions
 from rankproof._fusion.kernels import RowsOfRun, best_first, candidates
-from rankproof._fusion.normalisations import NORMALISATIONS, ScoreLists, is_sorted
+from rankproof._fusion.normalisations import NORMALISATIONS, Normalisation, ScoreLists, is_sorted
 
 _Item = TypeVar("_Item", bound=np.generic)
 
@@ -46,7 +46,7 @@ class CandidateTable:
     places: IntArray
     values: FloatArray
     bounds: IntArray
-    _normalised: dict[str, NormalisedScores] = field(default_factory=dict, repr=False)
+    _normalised: dict[Any, NormalisedScores] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, runs: Sequence[Run], read_options: ReadOptions | None = None, *, queries: Iterable[str] = ()) -> CandidateTable:
@@ -152,16 +152,16 @@ class CandidateTable:
         """A value for each run and candidate, from one for each run and query."""
         return values[:, self.query_index]
 
-    def normalised(self, norm: str) -> NormalisedScores:
+    def normalised(self, norm: str, **parameters: Any) -> NormalisedScores:
         """The scores on the scale of a normalisation; computed once."""
-        if norm not in self._normalised:
-            self._normalised[norm] = self._normalise(norm)
-        return self._normalised[norm]
+        key = (norm, *parameters.items())
+        if key not in self._normalised:
+            self._normalised[key] = self._normalise(NORMALISATIONS[norm], parameters)
+        return self._normalised[key]
 
-    def _normalise(self, norm: str) -> NormalisedScores:
-        chosen = NORMALISATIONS[norm]
+    def _normalise(self, chosen: Normalisation, parameters: Mapping[str, Any]) -> NormalisedScores:
         counts = np.tile(np.diff(self.offsets), self.runs)
-        values = chosen.normalise(ScoreLists(self.values, np.diff(self.bounds), counts))
+        values = chosen.normalise(ScoreLists(self.values, np.diff(self.bounds), counts), **parameters)
         if chosen.missing is None:
             return NormalisedScores(self.spread(values), self.present, self.run_counts)
         missing = chosen.missing(self.lengths, np.broadcast_to(np.diff(self.offsets), self.lengths.shape))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -13,7 +13,7 @@ from rankproof._data.arrays import FloatArray, IntArray, list_places, read_only
 from rankproof._data.ordering import Ranking
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
-from rankproof._data.validation import Order, ReadOptions, checked_integer
+from rankproof._data.validation import Order, ReadOptions, checked_integer, checked_setting
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.kernels import best_first, documents_at
 from rankproof._fusion.method import (
@@ -29,6 +29,7 @@ from rankproof._fusion.method import (
     methods_with,
 )
 from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof._registry import Setting
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 
@@ -71,7 +72,7 @@ def fuse(
 ) -> Run:
     """Fuses several runs into one, by a rank or score fusion method.
 
-    The settings are those of `FusionSettings`; a method ignores those that it does not use.
+    The settings are those of `FusionSettings`, of which a method ignores those that it does not use, and the method's own.
     """
     check_runs(runs)
     chosen = method_for(method, runs)
@@ -190,43 +191,25 @@ def checked_weights(method: FusionMethod, runs: int, weights: Sequence[float] | 
 
 def checked_settings(method: FusionMethod, settings: Mapping[str, Any], runs: int, *, is_fit: bool = False) -> FusionSettings:
     """The settings of the method, checked; those that it does not use keep their defaults."""
-    known = [field.name for field in fields(FusionSettings)]
-    if unknown := [name for name in settings if name not in known]:
-        raise UsageError(f"fusion has no setting {for_message(unknown[0])}", fix=f"choose among {', '.join(known)}")
+    norm = checked_setting(PARAMETERS["norm"], settings.get("norm", PARAMETERS["norm"].default))
+    declared = {setting.key: setting for setting in own_parameters_of(method, norm)}
+    known = {**PARAMETERS, **declared}
+    if unknown := [name for name in settings if name not in known and name != "fitted"]:
+        fix = f"choose among {', '.join(name for name in known if name != 'weights')}, fitted"
+        raise UsageError(f"fusion has no setting {for_message(unknown[0])}", fix=fix)
     names = method.fit_uses if is_fit else method.uses
-    checked = {name: _checked(name, value) for name, value in settings.items() if name in PARAMETERS}
+    checked = {name: checked_setting(known[name], value) for name, value in settings.items() if name not in ("weights", "fitted")}
     used: dict[str, Any] = {name: checked[name] for name in names if name in checked}
     if method.fit is not None and not is_fit:
         used["fitted"] = _checked_fitted(method, settings.get("fitted"), runs)
     elif settings.get("fitted") is not None:
         raise UsageError(f"{method.name} is not trained", fix="leave out what was fitted, or choose the method that was fitted")
-    return FusionSettings(**used)
+    return FusionSettings(**used, own={name: checked.get(name, setting.default) for name, setting in declared.items()})
 
 
-def _checked(name: str, value: Any) -> Any:
-    """The value of a parameter, if it is in its bounds."""
-    parameter = PARAMETERS[name]
-    if parameter.kind == "choice":
-        return NORMALISATIONS.named(str(value)).name
-    is_whole = parameter.kind == "integer"
-    fits = _is_number(value) and (not is_whole or value == int(value))
-    if not fits or not _in_bounds(value, parameter.least, parameter.most):
-        raise UsageError(f"{name} is {for_message(str(value))}", fix=_number_fix(name))
-    return int(value) if is_whole else float(value)
-
-
-def _number_fix(name: str) -> str:
-    parameter = PARAMETERS[name]
-    kind = "an integer" if parameter.kind == "integer" else "a finite number"
-    if parameter.most is not None:
-        bounds = f" from {parameter.least:g} to {parameter.most:g}"
-    else:
-        bounds = "" if parameter.least is None else f" of at least {parameter.least:g}"
-    return f"pass {kind}{bounds}, such as {parameter.default:g}"
-
-
-def _in_bounds(value: Any, least: float | None, most: float | None) -> bool:
-    return (least is None or value >= least) and (most is None or value <= most)
+def own_parameters_of(method: FusionMethod, norm: str) -> tuple[Setting, ...]:
+    """The parameters that the method, and the normalisation if the method uses one, declare themselves."""
+    return (*method.own, *(NORMALISATIONS[norm].parameters if "norm" in method.uses else ()))
 
 
 def _is_number(value: Any) -> bool:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray, list_numbers, list_places
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, Viewed, collection_view
-from rankproof._fusion.candidates import CandidateTable
+from rankproof._fusion.candidates import CandidateTable, NormalisedScores
 from rankproof._fusion.kernels import column_sums
-from rankproof._registry import Option, RecordTable
+from rankproof._fusion.normalisations import NORMALISATIONS, RESERVED_NAMES
+from rankproof._registry import Option, RecordTable, Setting, chosen_values, own_parameters, settings_of
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,62 +38,54 @@ class FittedFusion(Viewed):
         return collection_view(title, columns, cells, sum(map(len, self.values)))
 
 
-@dataclass(frozen=True, slots=True)
-class FusionSettings:
-    """The settings of a fusion without its weights; a method reads only its `parameters`."""
-
-    norm: str = "min-max"
-    k: float = 60.0
-    gamma: float = 0.5
-    sigma: float = 0.01
-    phi: float = 0.95
-    alpha: float = 0.5
-    segments: int = 10
-    window: int = 5
-    fitted: Fitted | None = None
-
-
-ParameterKind = Literal["number", "integer", "choice", "weights"]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a method: its default, bounds, and the values that a search tries; weights have no values of their own."""
-
-    name: str
-    kind: ParameterKind
-    about: str
-    default: float | str | None
-    values: tuple[float | str, ...] = ()
-    least: float | None = None
-    most: float | None = None
-
-    @property
-    def option(self) -> Option:
-        """What the parameter does, with its bounds."""
-        return Option(self.about, least=self.least, most=self.most)
-
-
 def _steps(first: float, last: float, count: int) -> tuple[float, ...]:
     return tuple(round(first + (last - first) * at / count, 10) for at in range(count + 1))
 
 
-PARAMETERS: dict[str, Parameter] = {
-    one.name: one
-    for one in (
-        Parameter(
-            "norm", "choice", "normalisation of scores, per query", "min-max", ("min-max", "max", "sum", "z-score", "rank")
-        ),
-        Parameter("weights", "weights", "one number for each run", None, least=0),
-        Parameter("k", "number", "constant that is added to ranks", 60.0, (1.0, 5.0, *_steps(10, 100, 9)), least=0),
-        Parameter("gamma", "number", "exponent of the number of runs with the document", 0.5, _steps(0, 2, 20)),
-        Parameter("sigma", "number", "added to the number of runs with the document", 0.01, (0.01, *_steps(0.1, 1, 9)), 0, 1),
-        Parameter("phi", "number", "persistence: how likely a user reads the next document", 0.95, _steps(0.5, 0.95, 9), 0, 1),
-        Parameter("alpha", "number", "weight of the second run; the first has 1 - alpha", 0.5, _steps(0, 1, 20), 0, 1),
-        Parameter("segments", "integer", "number of segments of equal length", 10, (2, 5, 10, 20, 50, 100), 1, 1000),
-        Parameter("window", "integer", "ranks to each side that are averaged", 5, (1, 2, 3, 5, 10, 20), least=0),
-    )
+K = Option("constant that is added to ranks", least=0, values=(1.0, 5.0, *_steps(10, 100, 9)))
+NORM = Option(
+    "normalisation of scores, per query",
+    values=("min-max", "max", "sum", "z-score", "rank"),
+    choices=NORMALISATIONS,
+    metavar="NORM",
+)
+GAMMA = Option("exponent of the number of runs with the document", values=_steps(0, 2, 20))
+SIGMA = Option("added to the number of runs with the document", least=0, most=1, values=(0.01, *_steps(0.1, 1, 9)))
+PHI = Option("persistence: how likely a user reads the next document", least=0, most=1, values=_steps(0.5, 0.95, 9))
+ALPHA = Option("weight of the second run; the first has 1 - alpha", least=0, most=1, values=_steps(0, 1, 20))
+SEGMENTS = Option("number of segments of equal length", least=1, most=1000, values=(2, 5, 10, 20, 50, 100))
+WINDOW = Option("ranks to each side that are averaged", least=0, values=(1, 2, 3, 5, 10, 20))
+WEIGHTS = Option("one number for each run", least=0, metavar="W,W…", unset="1 for each")
+
+
+@dataclass(frozen=True, slots=True)
+class FusionSettings:
+    """The settings of a fusion without its weights; a method reads only its `parameters`.
+
+    `own` are the values of parameters that a method or normalisation declares itself.
+    """
+
+    norm: Annotated[str, NORM] = "min-max"
+    k: Annotated[float, K] = 60.0
+    gamma: Annotated[float, GAMMA] = 0.5
+    sigma: Annotated[float, SIGMA] = 0.01
+    phi: Annotated[float, PHI] = 0.95
+    alpha: Annotated[float, ALPHA] = 0.5
+    segments: Annotated[int, SEGMENTS] = 10
+    window: Annotated[int, WINDOW] = 5
+    fitted: Fitted | None = None
+    own: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def normalised(self, table: CandidateTable) -> NormalisedScores:
+        """The scores of the table on the scale of the chosen normalisation."""
+        return table.normalised(self.norm, **chosen_values(NORMALISATIONS[self.norm].parameters, self.own))
+
+
+PARAMETERS: Mapping[str, Setting] = {
+    "weights": Setting("weights", "weights", tuple[float, ...], True, None, WEIGHTS),
+    **{setting.key: setting for setting in settings_of(FusionSettings) if setting.option.description},
 }
+"""The parameters that several methods share; a method can declare others as keyword arguments."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,8 +106,8 @@ class Contributions:
         return self.points if bool(np.all(self.weights == 1)) else self.weights[:, None] * self.points
 
 
-Points = Callable[[CandidateTable, FusionSettings], FloatArray]
-"""From the candidates of all queries to the points of each run (row) and candidate (column), 0 where a run gives none."""
+Points = Callable[..., FloatArray]
+"""From the candidates of all queries and the settings to the points of each run (row) and candidate (column), 0 for none."""
 Combine = Callable[[Contributions], FloatArray]
 """From the points of all runs to the score of each candidate; higher is better."""
 
@@ -177,7 +170,8 @@ class FusionMethod:
     "rrf adds 1 / (k + rank)"; `formula` is its definition, `source` the paper behind it, `aliases` are its names in other tools.
     `combined` says in words what `combine` makes of the points. `runs` is the number of runs that it needs, if it needs a certain
     one. A trained method has `fit`, which learns from judged queries; `fit_uses` names the settings that only the fit reads,
-    `learned` how many numbers it learns of a run, if that is always the same.
+    `learned` how many numbers it learns of a run, if that is always the same. `own` are the parameters that only this method has:
+    the keyword arguments of `points`.
     """
 
     name: str
@@ -194,16 +188,38 @@ class FusionMethod:
     fit: Fit | None
     fit_uses: tuple[str, ...]
     learned: int | None
+    own: tuple[Setting, ...] = ()
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[Setting, ...]:
         """The parameters of the method and of its fit, with defaults and usual values."""
-        return tuple(PARAMETERS[name] for name in (*self.uses, *self.fit_uses))
+        return (*(PARAMETERS[name] for name in (*self.uses, *self.fit_uses)), *self.own)
+
+    def run_points(self, table: CandidateTable, settings: FusionSettings) -> FloatArray:
+        """The points of each run and candidate."""
+        return self.points(table, settings, **chosen_values(self.own, settings.own))
 
 
 METHODS: RecordTable[FusionMethod] = RecordTable(
     "fusion method", "rankproof.fusion_methods", f"{__package__}.methods", first=("reciprocal_rank", "comb")
 )
+
+
+class MethodNames(Collection[str]):
+    """The names of the methods, which contain those of other tools."""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and own_name(name) in METHODS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(METHODS)
+
+    def __len__(self) -> int:
+        return len(METHODS)
+
+
+METHOD = Option("the fusion method; `rankproof fuse --help` lists them", metavar="METHOD", choices=MethodNames())
+FusedDepth = Annotated[int | None, Option("keep the first N documents of each fused ranking", least=1, metavar="N", unset="all")]
 
 
 def fusion_method(
@@ -222,13 +238,17 @@ def fusion_method(
     fit_uses: tuple[str, ...] = (),
     learned: int | None = None,
 ) -> Callable[[Points], Points]:
-    """Registers a function of points as a fusion method; points are added unless `combine` is given."""
+    """Registers a function of points as a fusion method; points are added unless `combine` is given.
+
+    A parameter of its own is a keyword argument of the function: `power: Annotated[float, Option("…", least=0)] = 0.5`.
+    """
     if unknown := [use for use in uses if use not in PARAMETERS]:
         raise ValueError(f"{name}: no parameter is called {unknown[0]}; choose among {', '.join(PARAMETERS)}")
 
     def register(points: Points) -> Points:
+        own = own_parameters(points, name, RESERVED_NAMES)
         record = FusionMethod(
-            name, summary, points, uses, by_rank, formula, source, aliases, combine, combined, runs, fit, fit_uses, learned
+            name, summary, points, uses, by_rank, formula, source, aliases, combine, combined, runs, fit, fit_uses, learned, own
         )
         METHODS.add(record, points.__module__)
         return points
@@ -266,5 +286,5 @@ def fused_scores(
         raise UsageError(f"{len(run_weights)} weights for {table.runs} runs", fix="pass one weight for each run")
     # An overflow is an error of the caller, who knows the runs.
     with np.errstate(over="ignore", invalid="ignore"):
-        contributions = Contributions(table, method.points(table, settings), run_weights, settings)
+        contributions = Contributions(table, method.run_points(table, settings), run_weights, settings)
         return contributions.total() if method.combine is None else method.combine(contributions)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rankproof._data.arrays import FloatArray, IntArray, repeat_each
 from rankproof._fusion.kernels import exact_sums
-from rankproof._registry import RecordTable
+from rankproof._registry import RecordTable, Setting, own_parameters
 
 _Item = TypeVar("_Item", bound=np.generic)
 
@@ -97,7 +97,7 @@ def is_sorted(values: FloatArray, bounds: IntArray, follows: np.ufunc = np.less)
     return bool(falls.all())
 
 
-Normalise = Callable[[ScoreLists], FloatArray]
+Normalise = Callable[..., FloatArray]
 """From the scores of many rankings to their normalised scores."""
 Missing = Callable[[IntArray, IntArray], FloatArray]
 """From the lengths of rankings and their numbers of candidates to the score of a candidate that a ranking lacks."""
@@ -105,25 +105,39 @@ Missing = Callable[[IntArray, IntArray], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Normalisation:
-    """A normalisation of scores; `formula` is its definition, `missing` what a candidate gets that a ranking lacks."""
+    """A normalisation of scores; `formula` is its definition, `missing` what a candidate gets that a ranking lacks.
+
+    `parameters` are the keyword arguments of `normalise`.
+    """
 
     name: str
     summary: str
     formula: str
     normalise: Normalise
     missing: Missing | None = None
+    parameters: tuple[Setting, ...] = ()
 
 
+RESERVED_NAMES = frozenset(
+    (
+        *("method", "norm", "weights", "k", "gamma", "sigma", "phi", "alpha", "segments", "window", "fitted", "parameters"),
+        *("runs", "order", "lower_is_better", "on_duplicate", "depth", "name", "query", "doc", "score"),
+        *("stage", "stages", "of", "hidden", "cost", "by", "top", "weight"),
+        *("train", "tag", "output", "format", "run_format", "delimiter", "encoding", "help", "help_all", "verbose", "quiet"),
+    )
+)
+"""Names that mean something else where a fusion is described: in Python, in experiment files, on the command line."""
 NORMALISATIONS: RecordTable[Normalisation] = RecordTable("normalisation", "rankproof.normalisations", __name__)
 
 
 def normalisation(
     name: str, summary: str, *, formula: str = "", missing: Missing | None = None
 ) -> Callable[[Normalise], Normalise]:
-    """Registers a function of scores as a normalisation."""
+    """Registers a function of scores as a normalisation; its keyword arguments are its parameters."""
 
     def register(normalise: Normalise) -> Normalise:
-        NORMALISATIONS.add(Normalisation(name, summary, formula, normalise, missing), normalise.__module__)
+        own = own_parameters(normalise, name, RESERVED_NAMES)
+        NORMALISATIONS.add(Normalisation(name, summary, formula, normalise, missing, own), normalise.__module__)
         return normalise
 
     return register

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from rankproof._data.answers import HISTORY_FIELD, SEARCHES_FIELD, SESSION_FIELD, TURN_FIELD
@@ -30,6 +31,7 @@ _ROLES: Mapping[str, str] = {
 }
 _QUERY_ARGUMENTS = ("query", "q", "question", "search_query", "input", "text")
 """The arguments of a search tool that say what it searches for."""
+_SAMPLED_ROWS = 20
 _LISTS_OF_RESULTS = ("results", "documents", "contexts", "chunks", "hits", "passages", "matches")
 _TURN_COLUMNS = ("id", "question", "answer", "contexts", "reference", SESSION_FIELD, TURN_FIELD, HISTORY_FIELD, SEARCHES_FIELD)
 
@@ -55,14 +57,18 @@ def with_turns(table: SourceTable) -> SourceTable:
     """The table with a row for each turn in place of each conversation; a table without conversations as it is."""
     known = {normalised_name(name): name for name in reversed(table.names)}
     columns = [known[name] for name in _CONVERSATION_COLUMNS if name in known]
-    are_conversations = [any(_is_conversation(row.get(column)) for column in columns) for _, row in table.rows()]
-    if not any(are_conversations):
+    if not columns or not any(_are_conversations(row, columns) for _, row in islice(table.rows(), _SAMPLED_ROWS)):
         return table
     # What a conversation says of all its turns; what a turn says itself has columns of its own.
     own = {*columns, *(known[name] for name in (*_CONTEXT_KEYS, *_REFERENCE_KEYS, *_SESSION_COLUMNS) if name in known)}
     others = [name for name in table.names if name not in own]
-    names = tuple(dict.fromkeys((*_TURN_COLUMNS, *(others if all(are_conversations) else table.names))))
+    every = all(_are_conversations(row, columns) for _, row in table.rows())
+    names = tuple(dict.fromkeys((*_TURN_COLUMNS, *(others if every else table.names))))
     return SourceTable(table.source, names, lambda: _rows(table, columns, others))
+
+
+def _are_conversations(row: Mapping[str, Any], columns: Sequence[str]) -> bool:
+    return any(_is_conversation(row.get(column)) for column in columns)
 
 
 def _rows(table: SourceTable, columns: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -175,7 +181,7 @@ def _searches(message: Mapping[str, Any]) -> Iterator[str]:
     for call in items_in(message.get("tool_calls", message.get("tools_called"))):
         if not isinstance(call, dict):
             continue
-        function = call.get("function") if isinstance(call.get("function"), dict) else call
+        function: Mapping[str, Any] = nested if isinstance(nested := call.get("function"), dict) else call
         arguments = next((function[key] for key in ("arguments", "args", "input_parameters", "input") if key in function), None)
         values = object_in(arguments) or {}
         query = next((values[name] for name in _QUERY_ARGUMENTS if isinstance(values.get(name), str)), None)

@@ -14,9 +14,10 @@ from rankproof._data.text import encodable
 from rankproof._formats.columns import names_for_message
 from rankproof._formats.source_table import SourceTable, open_frame
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
-from rankproof._importers.cells import object_in
+from rankproof._importers.cells import items_in, object_in
 from rankproof._importers.rag import is_known_column, merged_logs
-from rankproof._importers.rag_tables import items_in, log_table
+from rankproof._importers.rag_tables import log_table
+from rankproof._importers.spans import rows_of_traces
 from rankproof.errors import InputError, UsageError, for_message
 
 _ANSWERS = ("answer", "response", "output", "result", "actual_output", "generation", "prediction", "text", "content")
@@ -76,7 +77,9 @@ class ExamplesImporter:
         self.name, self._inputs, self._outputs = name, inputs, outputs
 
     def detect(self, source: ImportSource) -> bool:
-        """Whether every file has rows with an object of inputs."""
+        """Whether every file has rows with an object of inputs, which are not the steps of traces."""
+        if any(rows_of_traces(source, path) is not None for path in source.plain_files):
+            return False
         tables = self._tables(source).values()
         return bool(tables) and all(map(self._is_one, tables))
 

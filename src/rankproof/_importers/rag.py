@@ -53,6 +53,7 @@ from rankproof._importers.rag_tables import (
     printed_contexts,
     split_at_bars,
 )
+from rankproof._importers.spans import rows_of_traces
 from rankproof.errors import InputError, for_message
 
 IMPORTER = "rag"
@@ -144,7 +145,9 @@ def _tables(source: ImportSource, named: Mapping[str, str] | None = None) -> dic
     """The table of each log by the name of its system; predictions of LlamaIndex are joined with their examples."""
     if source.frame is not None and source.table is not None:
         return {source.stem: with_turns(source.table)}
-    tables = {name: with_turns(log_table(source, path)) for path, name in source.system_names.items()}
+    tables = {
+        name: rows_of_traces(source, path) or with_turns(log_table(source, path)) for path, name in source.system_names.items()
+    }
     predictions = {name: table for name, table in tables.items() if _are_predictions(table, named or {})}
     examples = [table for name, table in tables.items() if name not in predictions]
     if not predictions or len(examples) != 1:

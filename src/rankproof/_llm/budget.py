@@ -85,6 +85,11 @@ class Budget:
             object.__setattr__(self, "money", validation.checked_number("money", self.money, 0, 1e12))
 
 
+def as_budget(value: Budget | str | None) -> Budget | None:
+    """The budget, which may be written as text."""
+    return parse_budget(value) if isinstance(value, str) else value
+
+
 def parse_budget(text: str) -> Budget:
     """Parses a budget as written on the command line: calls=500,tokens=2000000,money=1.50."""
     limits: dict[str, float] = {}

@@ -42,6 +42,7 @@ from rankproof._results.result_json import (
     ANSWERS_CSV_FILE,
     ANSWERS_FILE,
     ANSWERS_SUMMARY_FILE,
+    CASES_FOLDER,
     CHANGED_FIX,
     CHUNKS_FILE,
     CLAIMS_FILE,
@@ -221,8 +222,11 @@ def _read_snippets(folder: str) -> dict[str, _Snippet]:
 def check_no_foreign_files(folder: str, own: Collection[str]) -> None:
     """Refuses a folder that holds anything but these files, result.json and the files that result.json lists."""
     known = {RUNS_FOLDER, REPLIES_FOLDER, RESULT_FILE, *own, *_listed_files(folder)}
+    cases = os.path.join(folder, CASES_FOLDER)
+    if has_cases := is_results_folder(cases):
+        check_no_foreign_files(cases, own)
     for name in _present_files(folder):
-        if name not in known:
+        if name not in known and not (has_cases and name.partition("/")[0] == CASES_FOLDER):
             fix = "move it elsewhere, or specify another folder"
             raise UsageError(f"{folder} holds {for_message(name)}, which is not part of its results", fix=fix)
 

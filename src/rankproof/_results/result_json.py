@@ -44,6 +44,8 @@ LOOKS_FILE = "looks.jsonl"
 REPORT_FILE = "report.html"
 RUNS_FOLDER = "runs"
 REPLIES_FOLDER = "replies"
+CASES_FOLDER = "cases"
+"""The results of test cases, in a folder of their own."""
 DAMAGED_FIX = "the file is damaged: run the experiment again"
 CHANGED_FIX = "restore the original file, or run the experiment again"
 PER_QUERY_KEYS = frozenset({"query_ids", "judged_ids", "judged_documents", "per_query"})

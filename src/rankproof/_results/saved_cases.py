@@ -16,6 +16,7 @@ from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import Run
+from rankproof._data.text import pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._io.files import open_plain_file, unreadable_file_error
@@ -25,8 +26,6 @@ from rankproof.errors import InputError, UsageError, for_message
 
 CASES_FILE = "cases.jsonl"
 """The file of test cases beside results folders."""
-CASES_FOLDER = "cases"
-"""The folder in a results folder with the rankings of test cases."""
 _LINE_FIX = "correct the line, or remove it"
 _ID_LENGTH = 8
 
@@ -132,9 +131,12 @@ def case_dataset(dataset: Dataset, cases: Sequence[SavedCase]) -> Dataset:
 
 def with_cases(dataset: Dataset, cases: Sequence[SavedCase], source: str) -> Dataset:
     """The dataset with the test cases among its queries and judgements."""
+    if not cases:
+        raise UsageError(f"{for_message(source)} has no test case of {for_message(dataset.name)}", fix="leave the file out")
     queries = Queries((*dataset.queries.values(), *(case.query for case in cases)), source=dataset.queries.source)
     rows = (*dataset.qrels.rows(), *case_qrels(cases, source).rows())
-    return replace(dataset, queries=queries, qrels=Qrels(rows, source=dataset.qrels.source))
+    note = f"{pluralise(len(cases), 'test case')} of {source} count like queries: people chose them because they fail"
+    return replace(dataset, queries=queries, qrels=Qrels(rows, source=dataset.qrels.source), notes=(*dataset.notes, note))
 
 
 def ranking_values(grades: Mapping[str, int], rankings: Sequence[Sequence[str]], measure: str) -> Iterator[float | None]:

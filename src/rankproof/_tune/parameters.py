@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any
 
 from rankproof._data.validation import checked_number
-from rankproof._experiment.config_settings import is_scorer, is_system, is_systems
+from rankproof._experiment.config_settings import is_scorer, is_system, is_systems, parameter_keys
 from rankproof._experiment.experiment import stage_with_inputs
-from rankproof._fusion.method import METHODS, PARAMETERS
+from rankproof._fusion.method import METHODS
 from rankproof._registry import Setting, settings_of
 from rankproof._tune.space import MOST_TRIALS, ParameterFamily, SearchAxis, Settings, Space, Value, weight_grid
 from rankproof.errors import UsageError, for_message, type_phrase
@@ -51,6 +51,12 @@ class _Target:
     def kind(self) -> str:
         """The registered name of the stage or scorer."""
         return part_name(self.part)
+
+    @property
+    def value(self) -> Any:
+        """The value that the system has."""
+        field = self.setting.field
+        return getattr(self.part, field) if hasattr(self.part, field) else dict(self.part.parameters)[field]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +127,28 @@ def changed_part(part: Any, changes: Mapping[Any, Mapping[str, Any]]) -> Any:
             new[setting.field] = tuple(changed_part(inner, changes) for inner in value)
     changed = {name: value for name, value in new.items() if value != getattr(part, name)}
     changed |= changes.get(part, {})
+    if own := {key: changed.pop(key) for key in parameter_keys(type(part), vars(part)) if key in changed}:
+        changed["parameters"] = {**dict(part.parameters), **own}
     return replace(part, **changed) if changed else part
+
+
+def _settings(part: Any) -> tuple[Setting, ...]:
+    """The settings of a part, with the parameters that its method and normalisation declare."""
+    return (*settings_of(type(part)), *parameter_keys(type(part), vars(part)).values())
 
 
 def _usual_keys(stage: Stage) -> list[str]:
     if isinstance(stage, Fuse):
-        return [key for key in METHODS[stage.method].uses if key != "norm"]
+        declared = [key for key, setting in parameter_keys(Fuse, vars(stage)).items() if setting.option.values]
+        return [*(key for key in METHODS[stage.method].uses if key != "norm"), *declared]
     return [key for part, key in USUAL_VALUES if part == part_name(stage)]
 
 
 def _usual_values(target: _Target) -> ValuesLike:
     key = target.setting.key
-    if not isinstance(target.part, Fuse) or key not in PARAMETERS:
-        return USUAL_VALUES.get((target.kind, key))
-    return f"grid:{WEIGHT_STEP}" if key == "weights" else PARAMETERS[key].values
+    if key == "weights" and isinstance(target.part, Fuse):
+        return f"grid:{WEIGHT_STEP}"
+    return target.setting.option.values or USUAL_VALUES.get((target.kind, key))
 
 
 def _parts(stage: Stage) -> Iterator[Any]:
@@ -150,7 +164,7 @@ def _names(systems: Mapping[str, Stage], stage: Stage) -> list[str]:
     return [
         f"{named.get(part, part_name(part))}.{setting.key}"
         for part in dict.fromkeys(_parts(stage))
-        for setting in settings_of(type(part))
+        for setting in _settings(part)
         if _is_plain(setting)
     ]
 
@@ -167,10 +181,7 @@ def _target(systems: Mapping[str, Stage], stage: Stage, name: str) -> _Target:
     if place:
         parts = {part: None for part in parts if systems.get(place) == part or part_name(part) == place}
     targets = [
-        _Target(name, part, setting)
-        for part in parts
-        for setting in settings_of(type(part))
-        if setting.key == key and _is_plain(setting)
+        _Target(name, part, setting) for part in parts for setting in _settings(part) if setting.key == key and _is_plain(setting)
     ]
     own = [target for target in targets if target.part == stage]
     if not targets:
@@ -183,7 +194,7 @@ def _target(systems: Mapping[str, Stage], stage: Stage, name: str) -> _Target:
 
 
 def _axis(target: _Target, values: ValuesLike) -> SearchAxis:
-    setting, default = target.setting, getattr(target.part, target.setting.field)
+    setting, default = target.setting, target.value
     chosen = _usual_values(target) if values is None else values
     if chosen is None:
         raise UsageError(f"{target.name} has no usual values", fix=_EXAMPLE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +16,9 @@ from rankproof._data.run import Run
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.sources import align
 from rankproof._fusion.candidates import CandidateTable
-from rankproof._fusion.fuse import Fuser, checked_settings, checked_weights, method_for
+from rankproof._fusion.fuse import Fuser, checked_settings, checked_weights, method_for, own_parameters_of
 from rankproof._fusion.kernels import ranks_of
-from rankproof._fusion.method import METHODS, Fitted, FusionMethod, FusionSettings, Parameter, Training, own_name
+from rankproof._fusion.method import METHODS, Fitted, FusionMethod, Training, own_name
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._tune.parameters import WEIGHT_STEP, ValuesLike, named_axis, weights_axis
 from rankproof._tune.space import ParameterFamily, SearchAxis, Settings, Space
@@ -28,7 +28,7 @@ from rankproof.measures._base import Measure
 RUN = "run"
 """The parameter of a trial that is one run alone."""
 ALL = "all"
-_FUSION_FIELDS = tuple(field.name for field in fields(FusionSettings))
+_NO_PARAMETERS = ("method", "weights")
 
 
 class FusionObjective:
@@ -83,7 +83,7 @@ class FusionObjective:
     def scores(self, settings: Mapping[str, Any], train: IntArray) -> FloatArray:
         """The fused score of each candidate; a trained method is fitted on these queries of the table."""
         method, runs = METHODS[settings["method"]], len(self._runs)
-        parameters = {name: settings[name] for name in _FUSION_FIELDS if name in settings}
+        parameters = {name: value for name, value in settings.items() if name not in _NO_PARAMETERS}
         if method.fit is not None:
             parameters["fitted"] = self._fit(method, settings, train)
         fuser = Fuser(method, checked_settings(method, parameters, runs), checked_weights(method, runs, settings.get("weights")))
@@ -91,7 +91,7 @@ class FusionObjective:
 
     def _fit(self, method: FusionMethod, settings: Mapping[str, Any], train: IntArray) -> Fitted:
         assert method.fit is not None, "only trained methods are fitted"
-        parameters = {name: settings[name] for name in _FUSION_FIELDS if name in settings}
+        parameters = {name: value for name, value in settings.items() if name not in _NO_PARAMETERS}
         chosen = checked_settings(method, parameters, len(self._runs), is_fit=True)
         return method.fit(self._training.restricted_to(np.sort(train)), chosen)
 
@@ -105,7 +105,7 @@ def fusion_space(
     for method in _chosen_methods(methods, runs):
         for norm in scales if "norm" in method.uses else scales[:1]:
             fixed = (("method", method.name), *((("norm", norm),) if "norm" in method.uses else ()))
-            families.append(ParameterFamily(fixed, _axes(method, runs, vary, step)))
+            families.append(ParameterFamily(fixed, _axes(method, norm, runs, vary, step)))
     _reject_unused(vary, families)
     first = families[0]
     default = (*first.fixed, *((axis.name, axis.default) for axis in first.axes))
@@ -129,20 +129,17 @@ def _chosen_norms(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(NORMALISATIONS.named(name).name for name in chosen))
 
 
-def _axes(method: FusionMethod, runs: int, vary: Mapping[str, ValuesLike], step: float) -> tuple[SearchAxis, ...]:
+def _axes(method: FusionMethod, norm: str, runs: int, vary: Mapping[str, ValuesLike], step: float) -> tuple[SearchAxis, ...]:
     """The axes of the method's parameters; the normalisation is part of the family."""
     axes = []
-    for parameter in method.parameters:
-        if parameter.kind == "weights" and runs > 1:
-            axes.append(weights_axis(parameter.name, vary.get("weights") or f"grid:{step}", runs, None))
-        elif parameter.kind in ("number", "integer"):
-            axes.append(_number_axis(parameter, vary.get(parameter.name)))
+    shared = [setting for setting in method.parameters if setting not in method.own]
+    for parameter in (*shared, *own_parameters_of(method, norm)):
+        values = vary.get(parameter.key) or parameter.option.values
+        if parameter.key == "weights" and runs > 1:
+            axes.append(weights_axis("weights", vary.get("weights") or f"grid:{step}", runs, None))
+        elif parameter.key not in ("weights", "norm") and values:
+            axes.append(named_axis(parameter.key, parameter.type, values, parameter.default))
     return tuple(axes)
-
-
-def _number_axis(parameter: Parameter, values: ValuesLike) -> SearchAxis:
-    kind = int if parameter.kind == "integer" else float
-    return named_axis(parameter.name, kind, values or parameter.values, kind(parameter.default or 0))
 
 
 def _reject_unused(vary: Mapping[str, ValuesLike], families: Sequence[ParameterFamily]) -> None:

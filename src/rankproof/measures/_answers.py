@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import Annotated, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from rankproof._data.arrays import Matrix
 from rankproof._data.claims import Nugget
 from rankproof._data.text import combining_marks, separate_unspaced, without_punctuation
 from rankproof.errors import UsageError
-from rankproof.measures._base import Advice, FamilyName, Measure
+from rankproof.measures._base import LEFT_OUT_WORDS, MODEL, TOKENS, Advice, FamilyName, Measure
 
 CaseState = Literal["answered", "abstained", "missing"]
 Encode = Callable[[str, Sequence[str]], Matrix]
@@ -317,8 +317,8 @@ def word_bag(text: str, stop_words: Collection[str] = ()) -> Counter[str]:
 class WordF1(TextMeasure):
     """Shared words divided by the words of both; its name always includes `tokens`."""
 
-    tokens: Tokens = "bag"
-    stop_words: StopWords = "none"
+    tokens: Annotated[Tokens, TOKENS] = "bag"
+    stop_words: Annotated[StopWords, LEFT_OUT_WORDS] = "none"
     name = "F1"
     title = "F1 of an answer's words"
     formula = "2 shared words / (words of the answer + words of the reference)"
@@ -356,7 +356,7 @@ def _inner_product(left: Matrix, right: Matrix) -> float:
 class AnswerSimilarity(AnswerMeasure):
     """The cosine similarity by a named encoder; its name always includes the encoder."""
 
-    model: str = "minilm"
+    model: Annotated[str, MODEL] = "minilm"
     name = "Similarity"
     title = "Embedding similarity"
     formula = "cos(embedding of the answer, embedding of the reference)"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.means import weighted_mean
-from rankproof.measures._base import Advice, BinaryCutoffMeasure, BinaryMeasure, RandomRanking, SummedMeasure
+from rankproof.measures._base import RECALL, RECALLS, Advice, BinaryCutoffMeasure, BinaryMeasure, RandomRanking, SummedMeasure
 from rankproof.measures._relevant import RelevantFound, SumParts, nonrelevant_above, ratio, relevant_found
 
 
@@ -178,7 +178,7 @@ def interpolated_precision(relevant: RelevantFound, recall: float, *, version_9:
 class InterpolatedPrecision(BinaryMeasure):
     """The best precision at this recall or beyond."""
 
-    recall: float | None = None
+    recall: Annotated[float | None, RECALL] = None
     name = "IPrec"
     title = "Interpolated precision at a recall"
     family = "average-precision"
@@ -211,7 +211,7 @@ _ELEVEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 class ElevenPointAverage(BinaryMeasure):
     """The mean of IPrec over recall levels."""
 
-    recalls: tuple[float, ...] = _ELEVEN
+    recalls: Annotated[tuple[float, ...], RECALLS] = _ELEVEN
     name = "11pt"
     title = "Eleven-point average precision"
     family = "average-precision"

@@ -8,14 +8,14 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.validation import checked_choice, checked_setting
-from rankproof._registry import settings_of
+from rankproof._registry import Option, settings_of
 from rankproof._statistics.means import weighted_mean
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._relevant import Ideal, SumParts
@@ -165,6 +165,22 @@ def _name_of(name: str, what: str, example: str) -> Callable[[object], str]:
     return checked
 
 
+CUTOFF = Option("the number of documents, or contexts, that count", least=1, unset="all, if the measure allows that")
+REL = Option("the lowest grade that counts as relevant", least=0, most=1000, unset="that of the evaluation, else 1")
+MAX_GRADE = Option("the highest grade", least=1, most=1000, unset="that of the judgements")
+GAIN = Option("what a grade is worth: linear, exp, or the gain of each grade")
+RECALL = Option("the recall from which on precision counts", least=0, most=1, unset="required")
+RECALLS = Option("the recalls whose precisions are averaged")
+P = Option("persistence: how likely a user reads the next document", above=0, below=1)
+BETA = Option("the weight of recall against precision", least=0)
+WEIGHTS = Option(
+    "what a relevant document that is retrieved, another one that is retrieved, a relevant one that is not, and the rest add"
+)
+TOKENS = Option("whether a word counts as often as it occurs, or once")
+LEFT_OUT_WORDS = Option("the words that are left out")
+MODEL = Option("the encoder that compares texts, such as minilm")
+CLAIM_JUDGE = Option("the judge of claims: overlap, an encoder, nli:FOLDER, logprob:MODEL, or a language model")
+UNIT = Option("what is judged: the sentences of a text, or the claims that a language model finds in it")
 PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "cutoff": _integer_or_none("cutoff", too_large="leave it out to count every document"),
     "rel": _integer_or_none("rel", too_large="grades are at most 1000"),
@@ -181,6 +197,8 @@ PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "judge": _name_of("judge", "a judge", "overlap"),
 }
 """The checks of the parameters that several measures have in common."""
+SHARED = (CUTOFF, REL, MAX_GRADE, GAIN, RECALL, RECALLS, P, BETA, WEIGHTS, TOKENS, LEFT_OUT_WORDS, MODEL, CLAIM_JUDGE)
+"""The Options of these parameters; a parameter of that name with another Option is checked by its own."""
 
 
 def format_parameter(value: object) -> str:
@@ -249,7 +267,7 @@ class Measure(ABC):
     `family` groups measures in lists and documentation; `formula` is for a ranking of one query.
     `additive`: what a document adds depends on its own grade and rank alone; `best_by_grade`: no order is better than by grade.
 
-    A parameter that is not in PARAMETER_CHECKS is checked by its type and Option, as the settings of stages are:
+    A parameter of its own is checked by its type and Option, as the settings of stages are:
     `power: Annotated[float, Option("exponent of the rank", least=0)] = 1.0`.
     """
 
@@ -276,8 +294,8 @@ class Measure(ABC):
 
     def __post_init__(self) -> None:
         for setting in settings_of(type(self)):
-            value, is_own = getattr(self, setting.field), bool(setting.option.description)
-            if setting.field in PARAMETER_CHECKS and not is_own:
+            value, option = getattr(self, setting.field), setting.option
+            if setting.field in PARAMETER_CHECKS and (not option.description or option in SHARED):
                 object.__setattr__(self, setting.field, PARAMETER_CHECKS[setting.field](value))
             elif not (value is None and setting.optional):
                 object.__setattr__(self, setting.field, checked_setting(setting, value))
@@ -379,7 +397,7 @@ class SummedMeasure(Measure):
 class CutoffMeasure(Measure):
     """A measure of the first `cutoff` documents of each ranking."""
 
-    cutoff: int | None = None
+    cutoff: Annotated[int | None, CUTOFF] = None
     at: ClassVar[str | None] = "cutoff"
     suffix: ClassVar[str | None] = "cutoff"
 
@@ -394,7 +412,7 @@ class CutoffMeasure(Measure):
 class BinaryMeasure(Measure):
     """A measure of binary relevance: a document is relevant if its grade is at least rel, which is 1 by default."""
 
-    rel: int | None = None
+    rel: Annotated[int | None, REL] = None
 
     @property
     def least(self) -> int:

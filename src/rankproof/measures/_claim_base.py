@@ -6,12 +6,12 @@ import re
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from rankproof._data.claims import ClaimTable, ClaimUnit, ClaimVerdict, checkable_claims
 from rankproof.errors import UsageError
 from rankproof.measures._answers import AnswerCase, AnswerMeasure, Encode
-from rankproof.measures._base import Measure
+from rankproof.measures._base import CLAIM_JUDGE, UNIT, Measure
 from rankproof.measures._overlap import OVERLAP, Words, claim_words
 from rankproof.measures._parse import MeasureLike, parse_measure, parse_measures, parse_parameters, split_measures
 
@@ -45,7 +45,7 @@ class ClaimMeasure(AnswerMeasure):
     `tables` are the verdicts that it may need. `judge='overlap'` compares words and needs no verdicts.
     """
 
-    judge: str = OVERLAP
+    judge: Annotated[str, CLAIM_JUDGE] = OVERLAP
     family = "claims"
     tables: ClassVar[tuple[ClaimTable, ...]] = ()
 
@@ -108,7 +108,7 @@ class ClaimMeasure(AnswerMeasure):
 class UnitMeasure(ClaimMeasure):
     """A measure of sentences, or with unit='claim' of atomic claims that the judge writes."""
 
-    unit: ClaimUnit = "sentence"
+    unit: Annotated[ClaimUnit, UNIT] = "sentence"
 
     def outcome(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
         # Not when the measure is made: a command may replace the judge of a measure that names none.

@@ -10,7 +10,7 @@ import numpy as np
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray, IntArray, list_places
 from rankproof._registry import Option
-from rankproof.measures._base import Advice, BinaryCutoffMeasure, Measure
+from rankproof.measures._base import Advice, BinaryCutoffMeasure, Measure, P
 from rankproof.measures._relevant import ratio, relevant_found, sum_by_query
 
 
@@ -31,7 +31,7 @@ def _ideal_ranks(hits: Hits, at: IntArray) -> IntArray:
 class Compatibility(Measure):
     """Rank-biased overlap of the ranking with the ideal ranking."""
 
-    p: float = 0.95
+    p: Annotated[float, P] = 0.95
     normalize: Annotated[bool, Option("divide by the value of the ideal ranking")] = True
     name = "Compat"
     title = "Compatibility"

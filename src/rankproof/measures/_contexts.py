@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from rankproof._data.claims import ClaimTable, ClaimVerdict
 from rankproof._registry import Option
 from rankproof.measures._answers import AnswerCase
-from rankproof.measures._base import Advice
+from rankproof.measures._base import CUTOFF, Advice
 from rankproof.measures._claim_base import (
     ClaimMeasure,
     Outcome,
@@ -96,7 +96,7 @@ def _has_share(words: Words, present: Words) -> bool:
 class _UsefulContexts(_AgainstContexts):
     """A measure of the contexts that support a claim of a reference, among the first `cutoff`."""
 
-    cutoff: int | None = None
+    cutoff: Annotated[int | None, CUTOFF] = None
     at: ClassVar[str | None] = "cutoff"
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:

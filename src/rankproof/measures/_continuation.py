@@ -12,7 +12,7 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
 from rankproof._registry import Option
 from rankproof.errors import UsageError
-from rankproof.measures._base import Advice, CutoffMeasure, FamilyName, Measure
+from rankproof.measures._base import Advice, CutoffMeasure, FamilyName, Measure, P
 
 DEEPEST = 1000
 """The last rank that the user can reach; ranks without a document have gain 0, as in cwl_eval."""
@@ -234,7 +234,7 @@ NERR9 = NearlyERR9()
 class NearlyERR10(ContinuationMeasure):
     """The same user, who also goes on with persistence p."""
 
-    p: float = 0.9
+    p: Annotated[float, P] = 0.9
     name = "NERR10"
     title = "Nearly ERR, equation 10"
     formula = "Σ(i) w(i) g(i) / Σ(i) w(i), w(i + 1) = w(i) p (1 - g(i))"

@@ -6,13 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray, read_only
 from rankproof.measures._base import (
+    GAIN,
     NO_LIMIT,
     Advice,
     BinaryMeasure,
@@ -39,7 +40,7 @@ def discounted_gains(hits: Hits, gain: GainScheme, depth: int, denominator: Floa
 class DiscountedGain(SummedMeasure, CutoffMeasure):
     """The sum of the gains, each divided by log2(rank + 1)."""
 
-    gain: GainScheme = "linear"
+    gain: Annotated[GainScheme, GAIN] = "linear"
     name = "DCG"
     title = "Discounted cumulative gain"
     family = "gain"
@@ -87,7 +88,7 @@ def ideal_dcg(judged: JudgedQueries, gain: GainScheme, depth: int) -> FloatArray
 class NormalisedGain(SummedMeasure, CutoffMeasure):
     """DCG divided by the DCG of the ideal ranking."""
 
-    gain: GainScheme = "linear"
+    gain: Annotated[GainScheme, GAIN] = "linear"
     name = "nDCG"
     title = "Normalised discounted cumulative gain"
     family = "gain"
@@ -134,7 +135,7 @@ nDCG = NormalisedGain()  # noqa: N816
 class GainMeasure(Measure):
     """A measure of gains, which are the grades unless others are given."""
 
-    gain: GainScheme = "linear"
+    gain: Annotated[GainScheme, GAIN] = "linear"
     family = "gain"
     kind = "graded"
     suffix: ClassVar[str | None] = "gain"
@@ -317,7 +318,7 @@ Rndcg = GainAtLevels()
 class IdealDiscountedGain(Measure):
     """The DCG of the best ranking of the judged documents."""
 
-    gain: GainScheme = "linear"
+    gain: Annotated[GainScheme, GAIN] = "linear"
     name = "IDCG"
     title = "Ideal discounted cumulative gain"
     family = "gain"

@@ -13,7 +13,17 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
 from rankproof._registry import Option
 from rankproof.errors import UsageError
-from rankproof.measures._base import NO_LIMIT, Advice, BinaryCutoffMeasure, BinaryMeasure, Measure, RandomRanking, SummedMeasure
+from rankproof.measures._base import (
+    BETA,
+    NO_LIMIT,
+    WEIGHTS,
+    Advice,
+    BinaryCutoffMeasure,
+    BinaryMeasure,
+    Measure,
+    RandomRanking,
+    SummedMeasure,
+)
 from rankproof.measures._relevant import RelevantFound, SumParts, equal_parts, ratio, relevant_found
 
 
@@ -332,7 +342,7 @@ SetAP = SetAveragePrecision()
 class SetFMeasure(BinaryMeasure):
     """The harmonic mean of SetP and SetR; recall has beta times the weight of precision."""
 
-    beta: float = 1.0
+    beta: Annotated[float, BETA] = 1.0
     name = "SetF"
     title = "Set F"
     family = "precision"
@@ -360,7 +370,7 @@ SetF = SetFMeasure()
 class SetUtility(BinaryMeasure):
     """A weighted sum of the counts of relevant and other documents, retrieved and missed."""
 
-    weights: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0)
+    weights: Annotated[tuple[float, ...], WEIGHTS] = (1.0, -1.0, 0.0, 0.0)
     documents: Annotated[int, Option("number of documents in the corpus, for the fourth weight", least=0)] = 0
     name = "Utility"
     title = "Set utility"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -13,11 +13,14 @@ from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof.errors import UsageError
 from rankproof.measures._base import (
+    GAIN,
+    MAX_GRADE,
     Advice,
     BinaryCutoffMeasure,
     CutoffMeasure,
     GainScheme,
     Measure,
+    P,
     RandomRanking,
     SummedMeasure,
     gains,
@@ -92,7 +95,7 @@ def _satisfied(grades: IntArray, largest: float) -> FloatArray:
 class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
     """The expected reciprocal of the rank at which the user stops."""
 
-    max_grade: int | None = None
+    max_grade: Annotated[int | None, MAX_GRADE] = None
     name = "ERR"
     title = "Expected reciprocal rank"
     family = "first-relevant"
@@ -164,7 +167,7 @@ nERR = NormalisedExpectedReciprocalRank()  # noqa: N816
 class RankBiasedPrecision(SummedMeasure, BinaryCutoffMeasure):
     """Relevant documents, weighted by the probability that the user reads them."""
 
-    p: float = 0.8
+    p: Annotated[float, P] = 0.8
     name = "RBP"
     title = "Rank-biased precision"
     family = "user-models"
@@ -212,8 +215,8 @@ def _largest_gains(judged: JudgedQueries, gain: GainScheme) -> FloatArray:
 class GradedRankBiasedPrecision(SummedMeasure, Measure):
     """Gains, weighted by the probability that the user reads the document; a query's largest gain counts 1."""
 
-    p: float = 0.9
-    gain: GainScheme = "linear"
+    p: Annotated[float, P] = 0.9
+    gain: Annotated[GainScheme, GAIN] = "linear"
     name = "GradedRBP"
     title = "Graded rank-biased precision"
     family = "user-models"
@@ -249,7 +252,7 @@ GradedRBP = GradedRankBiasedPrecision()
 class RankBiasedResidual(Measure):
     """What unjudged documents could add to rank-biased precision."""
 
-    p: float = 0.9
+    p: Annotated[float, P] = 0.9
     name = "RBPResid"
     title = "Residual of rank-biased precision"
     family = "user-models"

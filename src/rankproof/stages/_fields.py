@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankproof._data.corpus import Corpus, Document, Partition, text_of_utf8
-from rankproof._data.validation import check_options
-from rankproof._registry import Option
+from rankproof._data.validation import check_options, checked_setting
+from rankproof._registry import Option, Setting
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.models._base import CrossEncoderModel, EncoderModel
 from rankproof.models._chat.base import ChatModel
@@ -135,6 +135,10 @@ def _field_text(document: Document, field: str) -> str:
 
 
 Fields = Annotated[tuple[str, ...], Option("the document fields that are read", role="fields")]
+OwnParameters = Annotated[
+    Mapping[str, Any] | tuple[tuple[str, Any], ...],
+    Option("parameters that the method or the normalisation declares itself, by name", role="parameters"),
+]
 Depth = Annotated[int, Option("length of each ranking", least=1)]
 EncoderOption = Annotated[EncoderModel, Option("the encoder: a name, a folder with weights, or a name on the model hub")]
 ChatOption = Annotated[ChatModel, Option("the language model: a name, or a table with a name and settings")]
@@ -204,3 +208,13 @@ _CHECKS: Mapping[Any, Callable[[str, Any], Any]] = {
     Stage: check_stage,
     Scorer: _scorer,
 }
+
+
+def checked_parameters(owner: str, known: Sequence[Setting], values: Any) -> tuple[tuple[str, Any], ...]:
+    """The values of the parameters that a part declares itself, checked, with the defaults of the others."""
+    given = dict(values)
+    names = [setting.key for setting in known]
+    if unknown := [name for name in given if name not in names]:
+        fix = f"choose among {', '.join(names)}" if names else "it has none"
+        raise UsageError(f"{owner} has no parameter {for_message(str(unknown[0]))}", fix=fix)
+    return tuple((setting.key, checked_setting(setting, given.get(setting.key, setting.default))) for setting in known)

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 from rankproof._data.dataset import Query
+from rankproof._data.identity import IN_IDENTITY_IF_SET
 from rankproof._data.ordering import Ranking
 from rankproof._data.validation import checked_integer
-from rankproof._fusion.fuse import Fuser, checked_settings, checked_weights, method_for
-from rankproof._fusion.method import METHODS, PARAMETERS, FusionSettings, users_of
+from rankproof._fusion.fuse import Fuser, checked_settings, checked_weights, method_for, own_parameters_of
+from rankproof._fusion.method import METHOD, METHODS, NORM, PARAMETERS, FusionSettings, method_named, users_of
 from rankproof._fusion.normalisations import NORMALISATIONS
-from rankproof._registry import Option
+from rankproof._registry import Option, Setting
 from rankproof.errors import UsageError
 from rankproof.stages import _fields
 from rankproof.stages._base import BuildContext, QueryTimer, Searcher, Stage
-from rankproof.stages._fields import Depth
+from rankproof.stages._fields import Depth, OwnParameters
 
 _SETTINGS = ("k", "norm", "gamma", "sigma", "phi", "alpha", "window", "fitted")
 
 
 def _option(name: str) -> Option:
     """The option of a parameter, with the methods that use it."""
-    parameter = PARAMETERS[name]
-    return Option(f"{parameter.about}; for {', '.join(users_of(name))}", least=parameter.least, most=parameter.most)
+    option = PARAMETERS[name].option
+    return option._replace(description=f"{option.description}; for {', '.join(users_of(name))}")
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,15 @@ class Fuse(Stage):
     """Fuses rankings by reciprocal ranks with the constant k (`rrf`), sums of normalised scores (`combsum`) or another method.
 
     A setting that the method does not use is set to its default, and weights that are all 1 to None, so that equivalent stages
-    are equal. `fitted` is what `fit_fusion` learned, for a trained method.
+    are equal. `fitted` is what `fit_fusion` learned, for a trained method. `parameters` are those that a method or normalisation
+    declares itself; in an experiment file they are keys of the system.
     """
 
     stages: Annotated[tuple[Stage, ...], Option("the systems that are fused", key="of")]
-    method: Annotated[str, Option(f"the fusion method: {', '.join(METHODS.registered())}")] = "rrf"
+    method: Annotated[str, METHOD._replace(description=f"the fusion method: {', '.join(METHODS.registered())}")] = "rrf"
     k: Annotated[float, _option("k")] = 60
     weights: Annotated[tuple[float, ...] | None, Option("one number for each system (default: 1 for each)")] = None
-    norm: Annotated[str, Option(f"normalisation of scores, per query: {', '.join(NORMALISATIONS.registered())}")] = "min-max"
+    norm: Annotated[str, NORM._replace(description=f"{NORM.description}: {', '.join(NORMALISATIONS.registered())}")] = "min-max"
     depth: Depth = 100
     gamma: Annotated[float, _option("gamma")] = 0.5
     sigma: Annotated[float, _option("sigma")] = 0.01
@@ -50,6 +52,7 @@ class Fuse(Stage):
         tuple[tuple[float, ...], ...] | None,
         Option("what a trained method learned of each system, by `fit_fusion`"),
     ] = None
+    parameters: OwnParameters = field(default=(), metadata=IN_IDENTITY_IF_SET)
     needs_documents: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -61,15 +64,23 @@ class Fuse(Stage):
         method = method_for(self.method, self.stages)
         checked_integer("depth", self.depth)
         weights = checked_weights(method, len(self.stages), self.weights)
-        settings = checked_settings(method, {name: getattr(self, name) for name in _SETTINGS}, len(self.stages))
+        given = {name: getattr(self, name) for name in _SETTINGS} | dict(self.parameters)
+        settings = checked_settings(method, given, len(self.stages))
         object.__setattr__(self, "method", method.name)
         object.__setattr__(self, "weights", None if set(weights) == {1.0} else weights)
+        object.__setattr__(self, "parameters", tuple(settings.own.items()))
         for name in _SETTINGS:
             object.__setattr__(self, name, getattr(settings, name))
 
+    @classmethod
+    def parameter_settings(cls, table: Mapping[str, Any]) -> tuple[Setting, ...]:
+        """The parameters that the method and the normalisation of an experiment file declare themselves."""
+        method, norm = (table.get(key, getattr(cls, key)) for key in ("method", "norm"))
+        return own_parameters_of(method_named(method), norm) if method in METHODS and norm in NORMALISATIONS else ()
+
     def settings(self) -> FusionSettings:
         """The settings of the method."""
-        return FusionSettings(**{name: getattr(self, name) for name in _SETTINGS})
+        return FusionSettings(**{name: getattr(self, name) for name in _SETTINGS}, own=dict(self.parameters))
 
     def inputs(self) -> tuple[Stage, ...]:
         """The fused stages."""
@@ -102,4 +113,4 @@ class FuseSearcher(Searcher):
     def facts(self) -> Mapping[str, Any]:
         """The method and its settings."""
         used: dict[str, Any] = {name: getattr(self._stage, name) for name in self._fuser.method.uses if name != "weights"}
-        return {"method": self._stage.method, "weights": list(self._fuser.weights), **used}
+        return {"method": self._stage.method, "weights": list(self._fuser.weights), **used, **dict(self._stage.parameters)}

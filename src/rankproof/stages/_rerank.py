@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
 from rankproof._data.dataset import Query
+from rankproof._data.identity import IN_IDENTITY_IF_SET
 from rankproof._data.ordering import Ranking
-from rankproof._data.validation import checked_choice
 from rankproof._fusion.normalisations import NORMALISATIONS, ScoreLists
 from rankproof._llm.budget import Estimate
-from rankproof._registry import Option
+from rankproof._registry import Option, Setting
 from rankproof.errors import ExternalError
 from rankproof.models._api.settings import PaidModel
 from rankproof.stages._base import (
@@ -34,7 +35,7 @@ from rankproof.stages._base import (
     Searcher,
     Stage,
 )
-from rankproof.stages._fields import check_settings
+from rankproof.stages._fields import OwnParameters, check_settings, checked_parameters
 from rankproof.stages._text_vectors import EncodedQueries, EncodesQueries
 
 MIN_SCORE_STEP = 2.0**-30
@@ -69,15 +70,27 @@ class Rerank(OneInput):
     by: Annotated[Scorer, Option("the scorer; its settings are keys of this system too")]
     top: Annotated[int, Option("number of top documents to rerank", least=1)] = 50
     weight: Annotated[float, Option("1 sorts by the new scores alone, less blends in the old ones", least=0, most=1)] = 1.0
-    norm: Annotated[str, Option(f"normalisation of scores before blending: {', '.join(NORMALISATIONS.registered())}")] = "z-score"
+    norm: Annotated[
+        str,
+        Option(f"normalisation of scores before blending: {', '.join(NORMALISATIONS.registered())}", choices=NORMALISATIONS),
+    ] = "z-score"
+
+    parameters: OwnParameters = field(default=(), metadata=IN_IDENTITY_IF_SET, kw_only=True)
 
     def __post_init__(self) -> None:
         check_settings(self)
         if isinstance(self.by, LimitsDepth):
             self.by.check_top(min(self.top, self.depth))
-        checked_choice("norm", self.norm, NORMALISATIONS)
         if self.weight in (0, 1):
             object.__setattr__(self, "norm", Rerank.norm)
+        known = NORMALISATIONS[self.norm].parameters
+        object.__setattr__(self, "parameters", checked_parameters(f"the normalisation {self.norm}", known, self.parameters))
+
+    @classmethod
+    def parameter_settings(cls, table: Mapping[str, Any]) -> tuple[Setting, ...]:
+        """The parameters that the normalisation of an experiment file declares itself."""
+        norm = table.get("norm", cls.norm)
+        return NORMALISATIONS[norm].parameters if norm in NORMALISATIONS else ()
 
     @property
     def paid_model(self) -> PaidModel | None:
@@ -138,9 +151,10 @@ class RerankSearcher(Searcher):
             raise ExternalError(f"the reranker model returned {counts}; fix or replace the model")
         if not np.isfinite(new_scores).all():
             raise ExternalError("the reranker model returned a score that is not a finite number; fix or replace the model")
-        weight, norm = self._stage.weight, NORMALISATIONS[self._stage.norm].normalise
+        weight = self._stage.weight
         if weight == 1:
             return new_scores
+        norm = partial(NORMALISATIONS[self._stage.norm].normalise, **dict(self._stage.parameters))
         return (1 - weight) * norm(ScoreLists.of_ranking(inputs)) + weight * norm(ScoreLists.of_ranking(new_scores))
 
     @property

@@ -109,6 +109,12 @@ class TopDocuments:
         """The query of each known relevant document, by its index in the table."""
         return np.asarray(self.table.query_index[self.relevant])
 
+    @cached_property
+    def usual_grade(self) -> int:
+        """The median grade of the known relevant documents, the lower one of two; 0 without any."""
+        grades = np.sort(self.table.scores[-1][self.relevant])
+        return int(grades[(len(grades) - 1) // 2]) if len(grades) else 0
+
     @property
     def few_are_known(self) -> bool:
         """Whether queries have on average fewer than two known relevant documents, so that a poor rival looks unjudged."""
@@ -244,14 +250,14 @@ class _PossibleFindings:
         for chosen, other in _suspects(choice, tops):
             case = _Suspicion(self.inputs, self.whole, self.data, choice, tops, chosen, other)
             needed = case.needed_share()
-            if needed is None:
+            if needed is None and not case.is_one_pool:
                 continue
             is_clear = not tops.few_are_known or case.is_hardly_judged
             is_near = is_clear or case.is_refuted(2 * chosen.relevant / chosen.shown)
-            shown = is_near or case.is_unknown
+            shown = is_near or case.is_unknown or needed is None
             rival = UnjudgedRival(chosen, other, needed, tops.has_zeros, tops.depth, shown, choice.claim)
             finding = rival if finding is None or rival.is_near else finding
-            if is_clear or (case.is_unknown and is_near):
+            if needed is not None and (is_clear or (case.is_unknown and is_near)):
                 return finding, True
         return finding, False
 
@@ -301,6 +307,15 @@ class _Suspicion:
         """Whether none of many own documents of the rival is known to be relevant."""
         return not self.other.relevant and self.other.shown >= _MIN_OWN
 
+    @property
+    def is_one_pool(self) -> bool:
+        """Whether the chosen system shows every known relevant document, so that perhaps only its documents were judged.
+
+        Queries whose relevant documents only others show are then missing in the judgements.
+        """
+        shown = self.tops.tops[self.whole.systems.index(self.chosen.system)]
+        return not self.tops.has_zeros and not (self.tops.relevant & ~shown).any()
+
     def needed_share(self) -> float | None:
         """The smallest share of the rival's unjudged own documents that, if relevant, refutes what is claimed."""
         steps = _STEPS + _FURTHER_STEPS if self.is_hardly_judged or (self.is_unknown and not self.tops.has_zeros) else _STEPS
@@ -336,8 +351,9 @@ def _values_with(
 ) -> FloatArray:
     """The values of these systems if the picked documents were relevant."""
     measure, grades = whole.measures[0], {query: dict(inputs.qrels[query]) for query in whole.queries}
+    usual = max(tops.usual_grade, least_relevant(inputs, measure), 1)
     for at, query in zip(picked.tolist(), tops.table.query_index[picked].tolist(), strict=True):
-        grades[tops.table.queries[query]][tops.table.docs[at]] = max(least_relevant(inputs, measure), 1)
+        grades[tops.table.queries[query]][tops.table.docs[at]] = usual
     names = [whole.systems[at] for at in systems]
     options = replace(inputs.options, queries=whole.queries, skip_missing=False)
     qrels = Qrels.of_checked(grades, source=inputs.qrels.source)

@@ -194,12 +194,13 @@ class UnjudgedRival:
     """A rival that may not have been judged: own documents of the chosen system and of the other one in their top `depth`.
 
     If `needed` of the other system's unjudged own documents are relevant, the `claim` on the chosen one fails: that its risk is
-    within its limit ("safe"), or that it is significantly better. `is_near` says whether that could well be; else it is a detail.
+    within its limit ("safe"), or that it is significantly better. None: no share does, but the chosen system shows every known
+    relevant document, as if only its own were judged. `is_near` says whether that could well be; else it is a detail.
     """
 
     chosen: OwnDocuments
     other: OwnDocuments
-    needed: float
+    needed: float | None
     has_zeros: bool
     depth: int
     is_near: bool = True

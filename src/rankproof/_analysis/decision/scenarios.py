@@ -23,6 +23,7 @@ OTHERS_AT_BEST, ALL_AT_BEST = "with those of the other systems at their best", "
 """The scenarios in words."""
 _SHOWN_SYSTEMS = 3
 DOUBT = "doubt"
+_LABELLED = "labelled questions"
 QUERY_MINUTES, LABEL_MINUTES = 10, 5
 """Assumed work for a further query with its judgements, and for the labels of a question."""
 
@@ -229,11 +230,14 @@ def largest_risks(every: Sequence[Risks]) -> Risks:
 
 
 def doubt_table(decision: Decision) -> Table | None:
-    """The shares of the variance by source, the scenarios and an unjudged rival; None where only queries are a source."""
+    """The shares of the variance by source, the scenarios and an unjudged rival; None where only queries are a source.
+
+    Sentences say what an hour of work is, which work removes most, and what more repeats remove, which need no work of people.
+    """
     rows = (*_variance_rows(decision), *_scenario_rows(decision))
     rival = decision.unjudged_rival
     unjudged = () if rival is None else (f"{unjudged_text(rival, decision.limit)}.",)
-    if len(rows) < 2 and not unjudged:
+    if len(rows) < 2 and not unjudged and not decision.labelled:
         return None
     columns = (
         Column("source"),
@@ -242,10 +246,22 @@ def doubt_table(decision: Decision) -> Table | None:
         Column("chosen there"),
         Column("risk", "risk"),
     )
-    work = (f"{60 // QUERY_MINUTES} further queries", QUERY_MINUTES)
-    work = (f"{60 // LABEL_MINUTES} further labelled questions", LABEL_MINUTES) if decision.labelled else work
-    hour = f"One hour of work is {work[0]}, at {work[1]} minutes each."
-    return Table(DOUBT, "Where the doubt comes from", columns, rows, (*unjudged, hour))
+    return Table(DOUBT, "Where the doubt comes from", columns, rows, (*unjudged, *_work_sentences(decision, rows)))
+
+
+def _work_sentences(decision: Decision, rows: Sequence[tuple[CellValue, ...]]) -> Iterator[str]:
+    removed = {str(source): float(share) for source, _, share, *_ in rows if isinstance(share, float)}
+    queries = f"{60 // QUERY_MINUTES} further queries, at {QUERY_MINUTES} minutes each"
+    labels = f"{60 // LABEL_MINUTES} further labelled questions, at {LABEL_MINUTES} minutes each"
+    works = [labels] * (_LABELLED in removed) + [queries] * ({*removed} != {_LABELLED})
+    yield f"One hour of work is {', or '.join(works)}."
+    if len(removed) > 1:
+        most = max(removed, key=removed.__getitem__)
+        yield f"More {'labels remove' if most == _LABELLED else 'queries without labels remove'} most per hour."
+    repeats = decision.repeats
+    if repeats is not None and repeats.repeat_share is not None and repeats.repeats is not None:
+        share = percent(repeats.repeat_share / (repeats.repeats + 1))
+        yield f"Asking every question once more removes {share}, without work of people."
 
 
 def _variance_rows(decision: Decision) -> Iterator[tuple[CellValue, ...]]:
@@ -253,9 +269,10 @@ def _variance_rows(decision: Decision) -> Iterator[tuple[CellValue, ...]]:
     questions = 1.0 if repeats is None or repeats.question_share is None else repeats.question_share
     if decision.labelled:
         share = 1.0 if decision.check is None or decision.check.label_share is None else decision.check.label_share
-        yield "labelled questions", share * questions, share * _removed(decision.labelled, 60 // LABEL_MINUTES), None, None
+        yield _LABELLED, share * questions, share * _removed(decision.labelled, 60 // LABEL_MINUTES), None, None
         if share < 1:
-            yield "judge's values of the other questions", (1 - share) * questions, None, None, None
+            removed = (1 - share) * _removed(decision.queries - decision.labelled, 60 // QUERY_MINUTES)
+            yield "judge's values of the other questions", (1 - share) * questions, removed, None, None
     else:
         yield "queries", questions, _removed(decision.n, 60 // QUERY_MINUTES), None, None
     if repeats is not None and repeats.repeat_share is not None:
@@ -302,6 +319,9 @@ def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:
     """Why a rival may not have been judged."""
     state, own, other = "judged" if finding.has_zeros else "known to be relevant", finding.chosen, finding.other
     name, rival = for_message(own.system), for_message(other.system)
+    if finding.needed is None:
+        all_known = f"Every document that is known to be relevant is in the top {finding.depth} of {name}"
+        return f"{rival} may not have been judged. {all_known}; perhaps only its documents were judged"
     only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {state}"
     share = f"{100 * finding.needed:.0f}% of the unjudged ones"
     risky = f"the risk of {name} is above {limit_text(limit)}"

@@ -29,6 +29,8 @@ _UNSEEN = 3.0
 """Failures on up to this number divided by n of the queries are unseen in n queries with a chance of 5%."""
 _TWICE = 1.95
 """From this ratio on, which is shown as "2 times", costs are compared by ratio; below it in percent."""
+_WHOLE_PERCENT = 99.5
+"""From this percentage on, two digits would need an exponent."""
 _MIN_POINTS = 0.001
 """Smaller differences are "less than 0.1 pp"."""
 
@@ -241,7 +243,7 @@ def _risk_and_limit(decision: Decision) -> str:
 def _beyond_margin(decision: Decision) -> str:
     """The distance that is too large, with its share of the best mean and its direction."""
     side = "above" if decision.measure.higher_is_better is False else "below"
-    share = "" if not decision.best_value else f" ({100 * decision.margin / decision.best_value:.2g}%)"
+    share = "" if not decision.best_value else f" ({_share_of_best(decision)})"
     return f"more than {margin_text(decision.margin, decision.measure)}{share} {side}"
 
 
@@ -253,7 +255,13 @@ def _risk_line(decision: Decision) -> str:
 
 
 def _share_text(decision: Decision) -> str:
-    return f"{100 * decision.margin / decision.best_value:.2g}% of the best" if decision.best_value else "of a best mean of 0"
+    return f"{_share_of_best(decision)} of the best" if decision.best_value else "of a best mean of 0"
+
+
+def _share_of_best(decision: Decision) -> str:
+    """The margin as a share of the best mean, with two digits below 100%."""
+    share = 100 * decision.margin / decision.best_value
+    return f"{share:,.0f}%" if share >= _WHOLE_PERCENT else f"{share:.2g}%"
 
 
 def _size(decision: Decision) -> str:

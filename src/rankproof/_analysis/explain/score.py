@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.run import TermPart
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._fusion.candidates import CandidateTable
-from rankproof._fusion.method import METHODS, FusionMethod, FusionSettings, fused_scores
+from rankproof._fusion.method import METHODS, PARAMETERS, FusionMethod, FusionSettings, fused_scores
 from rankproof._results.experiment_result import COLLAPSE_KEY, SystemRun
 from rankproof.errors import UsageError, for_message
 
@@ -64,7 +63,8 @@ def explain_score(inputs: AnalysisInput, system: str, query: str, doc: str, term
 def _fused_score(inputs: AnalysisInput, system_run: SystemRun, query: str, doc: str, title: str, facts: dict[str, Any]) -> Table:
     stage = system_run.stage
     method = METHODS.named(stage["method"])
-    known = {field.name: stage[field.name] for field in fields(FusionSettings) if field.name in stage}
+    known = {name: stage[name] for name in (*PARAMETERS, "fitted") if name in stage and name != "weights"}
+    known["own"] = dict(stage.get("parameters", ()))
     parts = [_same_stage(inputs, identity) for identity in stage["stages"]]
     ranked = [EMPTY_LIST if part is None else ranked_lists(inputs, part.name, [query]).get(query, EMPTY_LIST) for part in parts]
     names = [identity["kind"] if part is None else part.name for identity, part in zip(stage["stages"], parts, strict=True)]
@@ -93,7 +93,7 @@ def _parts_of(
     table: CandidateTable, method: FusionMethod, settings: FusionSettings, weights: FloatArray, names: Sequence[str], at: int
 ) -> tuple[float, list[tuple[CellValue, ...]]]:
     """The fused score of a candidate, and for each run its rank, score, points, weight and contribution."""
-    points = method.points(table, settings)
+    points = method.run_points(table, settings)
     value = float(fused_scores(table, method, settings, weights)[at])
     rows: list[tuple[CellValue, ...]] = []
     for run, (name, weight) in enumerate(zip(names, weights.tolist(), strict=True)):

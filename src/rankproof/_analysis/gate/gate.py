@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ from rankproof._analysis.gate.baseline import (
     saved_values,
     usual_primary,
 )
+from rankproof._analysis.gate.case_checks import case_values, checked_cases
 from rankproof._analysis.gate.changes import SystemPairs, changed_pairs, segment_changes, with_corrected_p
 from rankproof._analysis.gate.result import GateResult
 from rankproof._analysis.gate.rules import (
@@ -39,7 +41,12 @@ from rankproof._analysis.inputs import AnalysisInput, different_data
 from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import Grouping
 from rankproof._data.text import first_ids, pluralise
+from rankproof._io.files import is_results_folder
+from rankproof._results.experiment_result import measured_runs
+from rankproof._results.folder import load_results
 from rankproof._results.provenance import utc_now
+from rankproof._results.result_json import CASES_FOLDER
+from rankproof._results.saved_cases import cases_of, read_cases
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
@@ -100,6 +107,16 @@ def recorded_gate(
     looks = [] if log is None else gate_looks(inputs, gate)
     reuse = logged_gate(log, looks, parse_measure(looks[0].measure)) if log is not None and looks else ()
     return replace(gate, notes=(*gate.notes, *alarms, *reuse))
+
+
+def gate_with_cases(gate: GateResult, inputs: AnalysisInput, path: str, folder: str | None, systems: Sequence[str]) -> GateResult:
+    """The gate with a check of each test case in a file; the rankings are those of `run --cases`, else those of the runs."""
+    cases = checked_cases(cases_of(read_cases(path), inputs.dataset) if inputs.dataset else read_cases(path), path)
+    place = None if folder is None else os.path.join(folder, CASES_FOLDER)
+    runs = measured_runs(load_results(place).system_runs) if place is not None and is_results_folder(place) else inputs.runs
+    named = systems or [name for name in inputs.systems if any(check.system == name for check in gate.checks)] or inputs.systems
+    values = tuple(case_values(cases, runs, named))
+    return replace(gate, checks=(*gate.checks, *(value.check() for value in values)), cases=values)
 
 
 def evaluated_measures(named: Sequence[str | Measure], baseline: Baseline | None, options: GateOptions) -> list[str | Measure]:

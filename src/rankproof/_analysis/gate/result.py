@@ -9,6 +9,7 @@ from typing import Any
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.decision.sentences import points
+from rankproof._analysis.gate.case_checks import CaseValue, case_table
 from rankproof._analysis.gate.rules import NOT_CHECKED, GateCheck, GateOptions
 from rankproof._analysis.options import Unsure
 from rankproof._data.table import CellValue, Column, Table
@@ -24,7 +25,8 @@ class GateResult(Viewed):
     """The checks and notes of a gate, with one of three outcomes: passed, failed or unsure.
 
     `comparison` compares the systems as they are now, and has the decision; it is None for one system or without a baseline.
-    `tests` is the number of systems that changed. `unsure` says whether an unsure gate stops the build.
+    `tests` is the number of systems that changed. `unsure` says whether an unsure gate stops the build. `cases` are the values on
+    test cases, of which each is a check of its own.
     """
 
     checks: tuple[GateCheck, ...]
@@ -32,6 +34,7 @@ class GateResult(Viewed):
     comparison: Comparison | None = None
     tests: int = 0
     unsure: Unsure = "warn"
+    cases: tuple[CaseValue, ...] = ()
 
     @property
     def outcome(self) -> GateOutcome:
@@ -67,9 +70,16 @@ class GateResult(Viewed):
 
     def _view(self) -> View:
         shown = tuple(check.sentence for check in self.checks if not check.passed or check.is_lower)
-        rows = tuple(map(_row, self.checks))
-        table = (_with_known_columns(Table("checks", "", COLUMNS, rows), self.checks),) if rows else ()
-        return View(self.verdict, table, (*shown, *self.decision_sentences), self.notes)
+        checks = without_cases(self.checks)
+        rows = tuple(map(_row, checks))
+        table = (_with_known_columns(Table("checks", "", COLUMNS, rows), checks),) if rows else ()
+        cases = (case_table(self.cases),) if self.cases else ()
+        return View(self.verdict, (*table, *cases), (*shown, *self.decision_sentences), self.notes)
+
+
+def without_cases(checks: Sequence[GateCheck]) -> list[GateCheck]:
+    """The checks of systems, which are about all queries or a segment."""
+    return [check for check in checks if check.kind != "case"]
 
 
 COLUMNS = (
@@ -88,7 +98,7 @@ _ORDER = {"failed": 0, "unsure": 1, "passed": 2}
 
 def gate_table(gate: GateResult, options: GateOptions) -> Table:
     """All checks, failed ones first, with a sentence for each; passed segments are only counted."""
-    ordered = sorted(gate.checks, key=lambda check: _ORDER[check.result])
+    ordered = sorted(without_cases(gate.checks), key=lambda check: _ORDER[check.result])
     described = [check for check in ordered if not check.passed or check.kind != "segment"]
     table = Table(
         "gate",

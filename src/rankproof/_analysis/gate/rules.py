@@ -175,7 +175,7 @@ def _number(text: str, rule: str) -> float:
     return value
 
 
-CheckKind = Literal["queries", "system", "drop", "anchor", "threshold", "segment", "self-test"]
+CheckKind = Literal["queries", "system", "drop", "anchor", "threshold", "segment", "self-test", "case"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +225,8 @@ class GateCheck:
     @property
     def name(self) -> str:
         """The subject of the check."""
+        if self.kind == "case":
+            return f"{self.system} test case {self.segment}"
         of = " against the first baseline" if self.kind == "anchor" else f" in {self.segment}" if self.segment else ""
         return f"{self.system} {self.measure or self.kind}{of}".lstrip()
 

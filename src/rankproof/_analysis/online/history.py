@@ -17,8 +17,9 @@ from rankproof._analysis.online.result import OnlineResult
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import percent, pluralise
 from rankproof._importers.base import ImportSource
+from rankproof._importers.search_log.log import SearchLog
 from rankproof._io.files import write_blocks
-from rankproof.errors import InputError, for_message
+from rankproof.errors import InputError, UsageError, for_message
 
 COLUMNS = ("experiment", "offline", "offline_se", "online", "online_se")
 LEAST = 5
@@ -174,6 +175,21 @@ def _notes(history: ExperimentHistory, signed: int, measured: int) -> Iterator[s
         yield f"{pluralise(count - signed, 'experiment')} without a difference offline or online, left out of the signs"
     if count > measured:
         yield f"{pluralise(count - measured, 'experiment')} without standard errors, left out of the correlation"
+
+
+def record_result(path: str, result: OnlineResult, log: SearchLog, baseline: str | None) -> None:
+    """Appends the difference of each system from the baseline, with its standard error."""
+    decision = result.decision
+    draft = log.drafts[0] if log.drafts else None
+    first = baseline or (draft.systems[0] if draft else log.variants[0])
+    title = (draft.experiment if draft else "") or os.path.basename(log.sources[0])
+    pairs = [] if decision is None else [pair for pair in decision.against if first in (pair.system, pair.other)]
+    if not any(pair.error for pair in pairs):
+        raise UsageError("this log has no difference to record", fix="leave out --record until sessions have clicks")
+    for pair in pairs:
+        sign = -1 if pair.system == first else 1
+        system = pair.other if pair.system == first else pair.system
+        record_experiment(path, title if len(pairs) == 1 else f"{title}: {system}", sign * pair.difference, pair.error or 0.0)
 
 
 def record_experiment(path: str, experiment: str, online: float, online_error: float) -> None:

@@ -26,8 +26,10 @@ from rankproof.errors import InputError, UsageError, for_message
 Rankings = Mapping[str, Sequence[str]]
 """The documents of each query, by the text of the query."""
 Interval = tuple[float, float]
-ValueOutcome = Literal["more", "fewer", "cannot tell"]
+ValueOutcome = Literal["more", "fewer", "the same", "cannot tell"]
 LEAST_SIZE, LEAST_USERS = 100, 100
+MODEL_ERROR = 0.02
+"""A smaller share of the clicks may be an error of the model: users who read down until they are satisfied cost up to 1%."""
 _GROUPS, _MIXED = 20, 2_654_435_761
 """The error of the position bias is that of leaving out each of 20 groups of users, who are mixed by Knuth's multiplier."""
 _COVERED = 0.9995
@@ -83,9 +85,12 @@ class RankingValue:
     @property
     def outcome(self) -> ValueOutcome:
         """Whether the ranking gets more or fewer clicks than the baseline, if every value between the bounds says so."""
-        if self.obstacle or self.difference[0] <= 0 <= self.difference[1]:
+        (low, high), same = self.difference, MODEL_ERROR * self.baseline
+        if self.obstacle:
             return "cannot tell"
-        return "more" if self.difference[0] > 0 else "fewer"
+        if -same < low and high < same:
+            return "the same"
+        return "more" if low > same else "fewer" if high < -same else "cannot tell"
 
 
 def value_of_rankings(log: SearchLog, runs: Mapping[str, Rankings], options: ValueOptions) -> OnlineResult:
@@ -297,6 +302,8 @@ def _value_table(values: Sequence[RankingValue], baseline: str, options: ValueOp
 def value_sentence(value: RankingValue, baseline: str) -> str:
     """The answer first: whether the ranking gets more clicks, or why that cannot be told."""
     name, base = for_message(value.name), f"{for_message(baseline)}: {value.baseline:.3f}"
+    if value.outcome == "the same":
+        return f"{name} would get as many clicks, within {percent(MODEL_ERROR)}: {value.value:.3f} per query ({base})."
     if value.outcome != "cannot tell":
         low, high = (value.baseline + end for end in value.difference)
         between = f"between {max(low, 0):.3f} and {high:.3f} per query (95% CI, valid at every look; {base})"
@@ -309,7 +316,7 @@ def value_sentence(value: RankingValue, baseline: str) -> str:
         between = f"clicks per query are between {value.bounds[0]:.3f} and {value.bounds[1]:.3f} ({base})"
         return f"Cannot tell: {what}; {between}. Interleave {name} instead."
     apart = " to ".join(f"{end:+.3f}" for end in value.difference)
-    what = f"{value.value:.3f} clicks per query, and the interval of the difference includes 0 ({apart}; {base})"
+    what = f"{value.value:.3f} clicks per query, and the difference is not clear of {percent(MODEL_ERROR)} ({apart}; {base})"
     return f"Cannot tell: {name} would get {what}. Interleave it instead."
 
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 import argparse
 
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import FORMATS, show_tables
-from rankproof._cli.output import add_details_option, check_output, is_summary_view, summary_tables
+from rankproof._cli.inputs import show_tables
+from rankproof._cli.output import (
+    add_details_option,
+    add_format_option,
+    add_output_option,
+    check_output,
+    is_summary_view,
+    summary_tables,
+)
 from rankproof._cli.terminal import Terminal
 
 USAGE = "JUDGEMENTS… [--details] [--format FORMAT] [-o FILE]"
@@ -28,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", metavar="JUDGEMENTS", help="files of judgements, of people or with labels of machines"
     )
     group = parser.add_argument_group("output")
-    group.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
-    group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+    add_format_option(group)
+    add_output_option(group)
     add_details_option(group)
 
 

@@ -14,10 +14,10 @@ from rankproof._cli.claim_judging import add_judge_options, answer_judges, check
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.flags import add_flags, add_option
-from rankproof._cli.inputs import FORMATS, show_tables
+from rankproof._cli.inputs import show_tables
 from rankproof._cli.nugget_drafts import check_draft_options, draft_nuggets
 from rankproof._cli.options import add_decision_options, decision_options, look_log
-from rankproof._cli.output import show_value_notes
+from rankproof._cli.output import add_format_option, add_output_option, show_value_notes
 from rankproof._cli.terminal import Terminal
 from rankproof._data.validation import LOG
 from rankproof.errors import UsageError, escape_invisible
@@ -62,20 +62,17 @@ then have the references"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the files, the measures, the judge and the statistics."""
     from rankproof._analysis.options import CompareOptions
+    from rankproof._api.answers import evaluate_answers
 
     parser.set_defaults(parser=parser, model=None, judgements=None)
     add_answer_inputs(parser)
     what = parser.add_argument_group("output")
     what.add_argument("--by", action="append", metavar="FIELD", help="segments by a field of the queries (category, type…)")
-    what.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
-    what.add_argument("-o", "--output", metavar="FOLDER", help="write a results folder; an older one is replaced")
+    add_format_option(what)
+    add_output_option(what, "write a results folder; an older one is replaced", metavar="FOLDER")
     add_judge_options(parser)
     trust = parser.add_argument_group("trust")
-    trust.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="labels of claims by people, made with serve RESULTS --label 30: decision, agreement, corrected means",
-    )
+    add_flags(trust, evaluate_answers, ["labels"])
     trust.add_argument("--noise", action="store_true", help="ask about 30 questions 3 times, and in reversed order")
     trust.add_argument(
         "--draft-nuggets",

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rankproof._cli.command import Command
-from rankproof._cli.flags import GRADES, add_flags, single_character
+from rankproof._cli.flags import GRADES, add_flags
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
-from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,17 +32,11 @@ suffix; .gz and .zst compress"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the input, the output and their formats."""
+    from rankproof._api.datasets import convert
+
     parser.add_argument("source", metavar="IN", help="a file, a dataset folder, irds:NAME, sample, or - for standard input")
     parser.add_argument("target", metavar="OUT", help="a file or folder, or - for standard output")
-    parser.add_argument("--kind", choices=("run", "qrels", "dataset"), help="what the input is, if not detected")
-    parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="format of the input, if not detected")
-    parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="format of the output (default: by its suffix)")
-    parser.add_argument(
-        "--delimiter", type=single_character, metavar="D", help="column separator of the input; 'tab' for a tab character"
-    )
-    parser.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the input (default: utf-8)")
-    add_flags(parser, ReadArguments, GRADES)
-    add_flags(parser, ReadArguments, ["on_duplicate"])
+    add_flags(parser, convert, ("kind", "source_format", "target_format", "delimiter", "encoding", *GRADES, "on_duplicate"))
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -64,7 +57,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _convert(args: argparse.Namespace, target: str) -> ConvertResult:
-    from rankproof._formats.write import convert
+    from rankproof._api.datasets import convert
 
     return convert(
         args.source,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankproof._cli.command import Command
-from rankproof._cli.flags import judgement_options
+from rankproof._cli.flags import add_flags, judgement_options
 from rankproof._cli.inputs import add_analysis_options, check_result_document, read_input, show_tables
 from rankproof._cli.options import is_sample, read_dataset_or_sample
 from rankproof._cli.output import check_output
@@ -40,14 +40,11 @@ _INPUTS_HELP = "a dataset and any runs on it, one or more results folders, or th
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and further files to check."""
+    from rankproof._api.checks import doctor
+
     add_analysis_options(parser, _INPUTS_HELP)
     group = parser.add_argument_group("checks")
-    group.add_argument("--dataset", metavar="SOURCE", help="the dataset of the results or runs, or sample")
-    group.add_argument("--train", metavar="FILE", help="training queries of a model, as JSONL")
-    group.add_argument("--train-qrels", metavar="FILE", help="training judgements of a model")
-    group.add_argument(
-        "--log", metavar="LOG", action="append", help="a log of search: does the sample still stand for its traffic?"
-    )
+    add_flags(group, doctor, ("dataset", "train", "train_qrels", "log"))
     group.add_argument("--strict", action="store_true", help="exit with code 3 if a finding is severe")
     group.add_argument("--list", action="store_true", help="list the checks and run none")
 

@@ -6,11 +6,11 @@ import argparse
 from typing import TYPE_CHECKING
 
 from rankproof._cli.command import Command
-from rankproof._cli.flags import query_ids
+from rankproof._cli.flags import add_flags, query_ids
 from rankproof._cli.inputs import ONE_INPUT_HELP, add_input_options, are_answer_measures, read_input, reevaluate
-from rankproof._cli.output import check_output, show_value_notes
+from rankproof._cli.output import add_output_option, check_output, show_value_notes
 from rankproof._cli.terminal import STDOUT, Terminal
-from rankproof._render.formats import DEFAULT_MLFLOW_URI, EXPORT_FORMATS
+from rankproof._render.formats import DEFAULT_MLFLOW_URI
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,18 +39,12 @@ to a local file. Extras: parquet, mlflow"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the measures and the output."""
+    from rankproof._api.output import export
+
     add_input_options(parser, "content", ONE_INPUT_HELP)
     where = parser.add_argument_group("output")
-    where.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
-    where.add_argument(
-        "--format",
-        choices=EXPORT_FORMATS,
-        metavar="FORMAT",
-        help="output format (by the suffix of the file, else csv): %(choices)s",
-    )
-    where.add_argument("--to", choices=("mlflow",), help="log to a tracking server instead of a file")
-    where.add_argument("--tracking-uri", metavar="URI", help=f"address of MLflow (default: {DEFAULT_MLFLOW_URI})")
-    where.add_argument("--experiment", metavar="NAME", help="experiment name in MLflow (default: the name of the results)")
+    add_output_option(where)
+    add_flags(where, export, ("format", "to", "tracking_uri", "experiment"))
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

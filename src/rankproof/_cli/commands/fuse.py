@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.command import Command
-from rankproof._cli.flags import add_flags, first_few, float_list
-from rankproof._cli.output import check_output
+from rankproof._cli.flags import add_flag, add_flags, first_few, flag_of
+from rankproof._cli.output import add_output_option, check_output
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof._data.text import pluralise
 from rankproof._evaluation.options import ReadArguments
+from rankproof._registry import Setting, loadable
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,30 +32,40 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the runs, the fusion method and the output."""
-    from rankproof._fusion.method import METHODS, PARAMETERS, users_of
-    from rankproof._fusion.normalisations import NORMALISATIONS
+    from rankproof._api.fuse import fuse
 
     parser.add_argument("runs", nargs="+", metavar="RUN", help="the run files; - is standard input")
     how = parser.add_argument_group("fusion")
-    how.add_argument(
-        "--method", type=_method_name, choices=METHODS, default="rrf", metavar="METHOD", help="fusion method (rrf): %(choices)s"
-    )
-    how.add_argument("--norm", choices=NORMALISATIONS, metavar="NORM", help="score normalisation (min-max): %(choices)s")
-    how.add_argument("--weights", type=float_list, metavar="W,W…", help="one weight for each run (default: 1 for each)")
-    for parameter in PARAMETERS.values():
-        if parameter.kind in ("number", "integer"):
-            about = f"{parameter.about}; for {', '.join(users_of(parameter.name))} (default: {parameter.default:g})"
-            kind = float if parameter.kind == "number" else int
-            how.add_argument(f"--{parameter.name}", type=kind, metavar="N", help=about)
+    add_flags(how, fuse, ["method"])
+    for setting in _settings():
+        add_flag(how, setting, default=None)
     how.add_argument("--train", metavar="QRELS", help="judgements that a trained method learns from, of queries of these runs")
-    how.add_argument("--depth", type=int, metavar="N", help="keep the first N documents of each fused ranking")
+    add_flags(how, fuse, ["depth"])
     out = parser.add_argument_group("output")
     out.add_argument("--tag", metavar="NAME", help="tag of the fused run (default: the method)")
-    out.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output; .gz and .zst compress")
+    add_output_option(out, "write to a file instead of standard output; .gz and .zst compress")
     out.add_argument("--format", metavar="FORMAT", help="output format (default: by the suffix of the file, else trec)")
     read_options = parser.add_argument_group("input files")
     reading = ("run_format", "delimiter", "encoding", "order", "lower_is_better", "on_duplicate")
     add_flags(read_options, ReadArguments, reading)
+
+
+def _settings() -> list[Setting]:
+    """The parameters of all methods and normalisations, with the methods that use them."""
+    from rankproof._fusion.method import METHODS, PARAMETERS, users_of
+    from rankproof._fusion.normalisations import NORMALISATIONS
+
+    shared = [_for_users(setting, users_of(key)) for key, setting in PARAMETERS.items()]
+    declared = [_for_users(setting, [method.name]) for method in loadable(METHODS) for setting in method.own]
+    scales = [_for_users(setting, [norm.name]) for norm in loadable(NORMALISATIONS) for setting in norm.parameters]
+    return list({setting.key: setting for setting in (*shared, *declared, *scales)}.values())
+
+
+def _for_users(setting: Setting, users: Sequence[str]) -> Setting:
+    about = setting.option.description
+    if setting.key in ("norm", "weights"):
+        return setting
+    return setting._replace(option=setting.option._replace(description=f"{about}; for {', '.join(users)}"))
 
 
 def _parts_list() -> str:
@@ -78,7 +89,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     read_options = ReadOptions(order=args.order, lower_is_better=args.lower_is_better, on_duplicate=args.on_duplicate)
     known = {"format": args.run_format, "delimiter": args.delimiter, "encoding": args.encoding}
     runs = [read_run(path, read_options=read_options, **known) for path in args.runs]
-    settings = {name: getattr(args, name) for name in _settings() if getattr(args, name) is not None}
+    settings = {setting.key: getattr(args, setting.key) for setting in _settings() if getattr(args, setting.key) is not None}
     reading = {"order": args.order, "lower_is_better": args.lower_is_better}
     if args.train is not None:
         settings["fitted"] = _fitted(args, runs, settings, reading, terminal)
@@ -94,27 +105,21 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _method_name(name: str) -> str:
-    """The name of the method, from one that it has in another tool."""
-    from rankproof._fusion.method import own_name
-
-    return own_name(name)
-
-
-def _settings() -> list[str]:
-    from rankproof._fusion.method import PARAMETERS
-
-    return list(PARAMETERS)
-
-
 def _refuse_unused_options(args: argparse.Namespace) -> None:
-    from rankproof._fusion.method import METHODS, methods_with
+    from rankproof._fusion.fuse import own_parameters_of
+    from rankproof._fusion.method import METHODS, PARAMETERS, method_named, methods_with
 
-    method = METHODS[args.method]
+    method = method_named(args.method)
+    used = {setting.key for setting in (*method.parameters, *own_parameters_of(method, args.norm or PARAMETERS["norm"].default))}
     for setting in _settings():
-        if getattr(args, setting) is not None and setting not in (*method.uses, *method.fit_uses):
-            fix = f"leave out --{setting}, or use --method {methods_with(setting)}"
-            raise UsageError(f"{method.name} does not use --{setting}", fix=fix)
+        if getattr(args, setting.key) is not None and setting.key not in used:
+            flag = flag_of(setting)
+            fix = (
+                f"leave out {flag}, or use --method {methods_with(setting.key)}"
+                if setting.key in PARAMETERS
+                else f"leave out {flag}"
+            )
+            raise UsageError(f"{method.name} does not use {flag}", fix=fix)
     if method.fit is not None and args.train is None:
         raise UsageError(f"{method.name} is trained", fix="pass judgements to learn from: --train QRELS")
     if method.fit is None and args.train is not None:

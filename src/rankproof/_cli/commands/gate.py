@@ -52,7 +52,7 @@ the measures of the answers if only they were measured."""
 FAILED_EXIT_CODE = 3
 
 
-_REQUIREMENTS = ("baseline", "save", "thresholds", "max_drops", "self_test", "accept_loss", "systems")
+_REQUIREMENTS = ("baseline", "save", "thresholds", "max_drops", "cases", "self_test", "accept_loss", "systems")
 _SETTINGS = ("primary", "margin", "unsure", "labels_by", "judgements", "seed")
 
 
@@ -75,8 +75,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates the systems, shows whether they pass, and saves their values."""
     from rankproof._analysis.gate.anchor import not_saved
-    from rankproof._analysis.gate.gate import evaluated_measures, recorded_gate
-    from rankproof._analysis.gate.result import gate_table
+    from rankproof._analysis.gate.case_checks import case_table
+    from rankproof._analysis.gate.gate import evaluated_measures, gate_with_cases, recorded_gate
+    from rankproof._analysis.gate.result import gate_table, without_cases
+    from rankproof._evaluation.options import USUAL_PRIMARY
 
     _check(args)
     if args.self_test:
@@ -84,7 +86,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if not _has_requirement(args):
         return _run_save(args, terminal)
     settings, baseline = _settings(args), _baseline(args.baseline)
-    args.measures = evaluated_measures(args.measures or (), baseline, settings)
+    args.measures = evaluated_measures(args.measures or (), baseline, settings) or [USUAL_PRIMARY]
     inputs = read_input_with_texts(args)
     segments = requested_groupings(inputs, args) if args.by or args.by_file else ()
     gate = recorded_gate(
@@ -97,8 +99,12 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         accept_loss=args.accept_loss,
         log=args.log,
     )
+    if args.cases is not None:
+        folder = args.files[0] if len(args.files) == 1 else None
+        gate = gate_with_cases(gate, inputs, args.cases, folder, args.systems or ())
     _write(gate, args, inputs.name)
-    show_tables([gate_table(gate, settings)], args, terminal)
+    tables = [gate_table(gate, settings)] if without_cases(gate.checks) or not gate.cases else []
+    show_tables([*tables, *([case_table(gate.cases)] if gate.cases else [])], args, terminal)
     show_value_notes(inputs.result, terminal)
     if args.save is not None and not gate.passed:
         terminal.note(not_saved(args.save, gate))
@@ -108,7 +114,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _has_requirement(args: argparse.Namespace) -> bool:
-    return args.baseline is not None or bool(args.thresholds)
+    return args.baseline is not None or bool(args.thresholds) or args.cases is not None
 
 
 def _run_self_test(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -141,14 +147,14 @@ def _check(args: argparse.Namespace) -> None:
     used = [f"--{name.replace('max_drops', 'max_drop').replace('_', '-')}" for name in needing if getattr(args, name)]
     if args.baseline is None and used:
         raise UsageError(f"{used[0]} needs a baseline", fix="specify it with --baseline")
-    if args.self_test and any(file is not None for file in (args.baseline, args.save, args.log)):
-        raise UsageError("--self-test compares a system with itself", fix="leave out --baseline, --save and --log")
+    if args.self_test and any(file is not None for file in (args.baseline, args.save, args.log, args.cases)):
+        raise UsageError("--self-test compares a system with itself", fix="leave out --baseline, --save, --log and --cases")
     if not (_has_requirement(args) or args.self_test):
         _check_saves_only(args)
     files = [*args.files, args.by_file, args.queries]
     outputs = [path for path in (args.output, args.junit, args.comment) if path is not None]
     for path in outputs:
-        check_output(path, [*files, args.baseline])
+        check_output(path, [*files, args.baseline, args.cases])
     check_output(args.save, files)
     if "-" in (args.junit, args.comment) or (args.save == "-" and _has_requirement(args)):
         raise UsageError("standard output holds the table", fix="specify a file for --junit, --comment and --save")
@@ -158,7 +164,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _check_saves_only(args: argparse.Namespace) -> None:
     if args.save is None:
-        fix = "specify a baseline (--baseline), a bound (--threshold), or a file to save the values in (--save)"
+        fix = "specify --baseline, a bound (--threshold), test cases (--cases), or a file to save the values in (--save)"
         raise UsageError("no requirement", fix=fix)
     if written := [name for name in ("output", "junit", "comment", "log") if getattr(args, name) is not None]:
         what = f"--{written[0]} is for checks, and nothing is checked"

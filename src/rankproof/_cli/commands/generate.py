@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
-from rankproof._cli.flags import name_list, nonnegative_int, positive_int
-from rankproof._cli.llm_options import FORMATS, add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
+from rankproof._cli.flags import add_flags
+from rankproof._cli.llm_options import add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
+from rankproof._cli.output import add_format_option, add_output_option
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
 
@@ -35,27 +36,13 @@ A model on a server needs pip install 'rankproof[chat]'; smollm2 needs pip insta
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the documents, the queries, the generator and the output."""
+    from rankproof._api.programs import generate
+
     parser.add_argument(
         "files", nargs=1, metavar="FILE", help="documents as JSONL, a folder with corpus.jsonl, irds:NAME, or sample"
     )
     what = parser.add_argument_group("queries")
-    what.add_argument(
-        "--count",
-        type=positive_int,
-        default=100,
-        metavar="N",
-        help="number of queries, split evenly over the categories (default: 100)",
-    )
-    what.add_argument(
-        "--categories",
-        type=name_list,
-        metavar="A,B…",
-        help="categories of queries (default: all of the rules; factual,how-to,keyword,paraphrase for a model)",
-    )
-    what.add_argument("--fields", type=name_list, metavar="A,B…", help="document fields to use (default: title,text)")
-    what.add_argument(
-        "--seed", type=nonnegative_int, default=0, metavar="N", help="random seed that selects the documents (default: 0)"
-    )
+    add_flags(what, generate, ("count", "categories", "fields", "seed"), fields=None)
     what.add_argument(
         "--check", choices=("bm25",), help="count the source documents that BM25 ranks in its first 10; removes no query"
     )
@@ -64,13 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--by", choices=("heuristic", "model"), help="rules or a language model (default: rules, unless a model is named)"
     )
     add_chat_options(who)
-    how = parser.add_argument_group("budget")
-    add_budget_options(how)
-    how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
+    add_budget_options(parser)
     out = parser.add_argument_group("output")
-    out.add_argument("-o", "--output", metavar="FOLDER", help="a new folder for queries.jsonl, qrels.tsv and generate.json")
+    add_output_option(out, "a new folder for queries.jsonl, qrels.tsv and generate.json", metavar="FOLDER")
     out.add_argument("--with-corpus", action="store_true", help="also write the documents: a complete dataset for rankproof run")
-    out.add_argument("--format", choices=FORMATS, default="table", help="output format of the counts (default: table)")
+    add_format_option(out, "output format of the counts")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

@@ -6,11 +6,10 @@ import argparse
 from typing import TYPE_CHECKING
 
 from rankproof._cli.command import Command
-from rankproof._cli.flags import GRADES, add_flags, judgement_options, named_setting, single_character
+from rankproof._cli.flags import GRADES, add_flags, judgement_options
 from rankproof._cli.inputs import show_tables
-from rankproof._cli.options import DEFAULT_SPLIT
+from rankproof._cli.output import add_format_option, add_output_option
 from rankproof._cli.terminal import Terminal
-from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:
@@ -29,33 +28,24 @@ examples:
 The kind of the source is detected from its content. Without -o nothing is written: the columns and
 the counts are shown. FOLDER gets corpus.jsonl, queries.jsonl, qrels/test.tsv and import.json, and
 for rankings and answers also runs, answers and experiment.toml"""
-FORMATS = ("table", "json", "csv", "markdown")
+
+
+COLUMNS = ("query_column", "query_id_column", "doc_id_column", "title_column", "text_column", "grade_column", "weight_column")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the source, the columns, the judgements and the output."""
+    from rankproof._api.datasets import import_dataset
+
     parser.add_argument("source", nargs="+", metavar="SOURCE", help="files or a folder; - is standard input")
-    parser.add_argument("--from", dest="importer", metavar="NAME", help="the kind of the source, if not detected")
-    parser.add_argument(
-        "--set", type=named_setting, action="append", metavar="NAME=VALUE", help="a setting of the importer; repeatable"
-    )
+    add_flags(parser, import_dataset, ("importer", "settings"))
     columns = parser.add_argument_group("columns of a table, if not recognised by name")
-    columns.add_argument("--query-column", metavar="C", help="the text of the query")
-    columns.add_argument("--query-id-column", metavar="C", help="the id of the query (default: made from its text)")
-    columns.add_argument("--doc-id-column", metavar="C", help="the id of the document (default: made from title and text)")
-    columns.add_argument("--title-column", metavar="C", help="the title of the document")
-    columns.add_argument("--text-column", action="append", metavar="C", help="the text of the document; repeatable: joined")
-    columns.add_argument("--grade-column", metavar="C", help="the grade or label of query and document")
-    columns.add_argument("--weight-column", metavar="C", help="the weight of the query: its share of the traffic, in any unit")
-    grades = parser.add_argument_group("judgements")
-    add_flags(grades, ReadArguments, GRADES)
-    grades.add_argument("--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"the split to import (default: {DEFAULT_SPLIT})")
-    files = parser.add_argument_group("input files")
-    files.add_argument("--delimiter", type=single_character, metavar="D", help="column separator, if not detected")
-    files.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the files (default: utf-8)")
+    add_flags(columns, import_dataset, COLUMNS)
+    add_flags(parser.add_argument_group("judgements"), import_dataset, (*GRADES, "split"))
+    add_flags(parser.add_argument_group("input files"), import_dataset, ("delimiter", "encoding"))
     out = parser.add_argument_group("output")
-    out.add_argument("-o", "--output", metavar="FOLDER", help="the dataset folder to write; an older import is replaced")
-    out.add_argument("--format", choices=FORMATS, default="table", help="output format of the counts (default: table)")
+    add_output_option(out, "the dataset folder to write; an older import is replaced", metavar="FOLDER")
+    add_format_option(out, "output format of the counts")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -101,15 +91,10 @@ def _options(args: argparse.Namespace) -> ImportOptions:
     from rankproof._importers.base import ImportOptions
 
     return ImportOptions(
-        query_column=args.query_column,
-        query_id_column=args.query_id_column,
-        doc_id_column=args.doc_id_column,
-        title_column=args.title_column,
+        **{name: getattr(args, name) for name in COLUMNS if name != "text_column"},
         text_column=tuple(args.text_column or ()),
-        grade_column=args.grade_column,
-        weight_column=args.weight_column,
         split=args.split,
-        settings=dict(args.set or ()),
+        settings=dict(args.settings or ()),
         **judgement_options(args),
     )
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
-from rankproof._cli.flags import GRADES, add_flags, judgement_options, nonnegative_int, positive_int
-from rankproof._cli.llm_options import FORMATS, add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
+from rankproof._cli.flags import GRADES, add_flags, add_option, judgement_options
+from rankproof._cli.llm_options import add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
 from rankproof._cli.options import is_sample, read_dataset_or_sample
-from rankproof._cli.output import check_output
+from rankproof._cli.output import add_format_option, add_output_option, check_output
 from rankproof._cli.terminal import Terminal
 from rankproof._data.text import pluralise
 from rankproof._evaluation.options import ReadArguments
+from rankproof._registry import Option
 from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
@@ -155,6 +156,8 @@ KEYWORD_JUDGE = "keywords"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the pairs, the judge, the budget and the output."""
+    from rankproof._api.programs import judge
+
     parser.add_argument(
         "files",
         nargs="*",
@@ -162,19 +165,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a results folder, a dataset (sample for the built-in one), or two JSONL files: queries and documents",
     )
     which = parser.add_argument_group("pairs")
-    which.add_argument("--pairs", metavar="FILE", help="a file with a query and a document per line, or a TREC file")
+    add_option(which, "pairs", Option("a file with a query and a document per line, or a TREC file", metavar="FILE", rare=True))
     which.add_argument("--runs", nargs="+", metavar="RUN", help="pool the top documents of these runs")
     which.add_argument("--results", metavar="FOLDER", help="pool the top documents of every system in a results folder")
-    which.add_argument("--pool", type=positive_int, default=10, metavar="N", help="how many documents of a ranking (default: 10)")
-    which.add_argument("--unjudged", action="store_true", help="only pairs without a human judgement")
-    which.add_argument(
-        "--qrels",
-        metavar="FILE",
-        help="human judgements to compare the judge with, which count before its own; also the pairs, if no other option does",
-    )
+    add_flags(which, judge, ("pool", "unjudged", "qrels"))
     add_flags(which, ReadArguments, GRADES)
-    which.add_argument("--sample", type=positive_int, metavar="N", help="use a random sample of N human judgements")
-    which.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")
+    add_flags(which, judge, ("sample", "seed"))
     who = parser.add_argument_group("judge")
     who.add_argument(
         "--by",
@@ -183,21 +179,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="judge by language model or by keyword overlap (default: model)",
     )
     add_chat_options(who)
-    how = parser.add_argument_group("budget")
-    add_budget_options(how)
-    how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
+    add_budget_options(parser)
     out = parser.add_argument_group("output")
-    out.add_argument("-o", "--output", metavar="OUT", help="write the judgements to OUT as TREC qrels, and a report to OUT.json")
-    out.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
-    out.add_argument(
-        "--rel", type=positive_int, default=1, metavar="N", help="the lowest human grade that counts as relevant (default: 1)"
-    )
-    out.add_argument(
-        "--judge-rel",
-        type=positive_int,
-        metavar="N",
-        help="the lowest grade of the judge that counts as relevant (default: as --rel)",
-    )
+    add_output_option(out, "write the judgements to OUT as TREC qrels, and a report to OUT.json", metavar="OUT")
+    add_format_option(out)
+    add_flags(out, judge, ("rel", "judge_rel"))
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags, values_of
-from rankproof._cli.inputs import FORMATS
 from rankproof._cli.options import without_repeats
-from rankproof._cli.output import check_output, write_or_show
+from rankproof._cli.output import add_format_option, check_output, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError, escape_invisible
 
@@ -30,7 +29,7 @@ examples:
 LOG is UBI (queries and events, in one file or several), or a table with one row per document shown
 and per event: session,user,time,system,rank,doc,action[,variant,value]. Lists of rp.interleave and
 A/B tests are recognised. Intervals are valid at every look, so look as often as you like."""
-_QUESTION = ("value", "dataset", "estimator", "clip", "history")
+_QUESTION = ("value", "dataset", "estimator", "clip", "history", "record")
 _SUFFIXES = {"json": "json", "csv": "csv", "markdown": "md", "latex": "tex"}
 _LOG = ("columns", "user", "variant", "experiment", "since", "clicks", "value_field", "window", "bots", "most_sessions")
 _DECISION = ("primary", "metrics", "guardrails", "baseline", "margin", "costs", "by", "shares", "expect")
@@ -45,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(parser.add_argument_group("log"), online, _LOG)
     add_flags(parser.add_argument_group("decision"), online, _DECISION)
     out = parser.add_argument_group("output")
-    out.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
+    add_format_option(out)
     out.add_argument(
         "-o", "--output", metavar="RESULTS", help="the file to write; without a suffix a results folder with the report"
     )
@@ -58,6 +57,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     check_output(args.output, [*args.log, args.history])
     folder = args.output if args.output not in STDOUT and not os.path.splitext(args.output)[1] else None
+    if folder is not None and (args.value or args.history):
+        raise UsageError("a results folder holds a decision", fix=f"name a file with a suffix, such as -o {folder}.json")
     if folder is not None:
         _check_folder(folder, args.format)
     result = online(args.log or None, **_arguments(args))

@@ -7,11 +7,12 @@ import os
 from typing import TYPE_CHECKING, get_args
 
 from rankproof._cli.command import Command
-from rankproof._cli.flags import any_float, name_list
+from rankproof._cli.flags import add_flag, add_flags, name_list
 from rankproof._cli.inputs import add_dataset_options, add_input_options, read_input_with_texts
-from rankproof._cli.output import show_value_notes
+from rankproof._cli.output import add_format_option, add_output_option, show_value_notes
 from rankproof._cli.terminal import Terminal
 from rankproof._plots.registry import PLOT_KINDS
+from rankproof._registry import Option, Setting
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
@@ -35,38 +36,24 @@ measure show the first measure, or with -m each one. The same result always give
 Needs the extra plot: pip install 'rankproof[plot]'"""
 DEFAULT_FOLDER = "plots"
 _FORMATS = ("png", "svg", "pdf")
-_WIDTHS, _DPIS, _PIXELS = (3.0, 40.0), (30.0, 1200.0), 20_000
+_PIXELS = 20_000
+DPI = Setting("dpi", "dpi", int, False, 200, Option("dots per inch of a PNG file", least=30, most=1200, rare=True))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the charts and the output."""
+    from rankproof._api.output import plot
+
     group = add_input_options(parser, "charts")
-    group.add_argument(
-        "--kind",
-        action="extend",
-        type=name_list,
-        metavar="KINDS",
-        help=f"{', '.join(PLOT_KINDS)}, or all (default: all)",
-    )
-    group.add_argument(
-        "--by", metavar="FIELD", help="segments by this field of the queries, length, relevant or complexity (default: category)"
-    )
+    add_flags(group, plot, ("kind", "by"), kind=None)
     add_dataset_options(group)
-    group.add_argument("--system", metavar="NAME", help="system of the plot `differences` (default: the best)")
-    group.add_argument(
-        "--against", metavar="NAME", help="system to compare it with (default: the one it builds on, else the baseline)"
-    )
+    add_flags(group, plot, ("system", "against"))
     how = parser.add_argument_group("output")
-    how.add_argument(
-        "-o",
-        "--output",
-        metavar="FOLDER",
-        default=DEFAULT_FOLDER,
-        help=f"a folder, or a file for one chart (default: {DEFAULT_FOLDER})",
-    )
-    how.add_argument("--format", choices=_FORMATS, help="format of the files in a folder (default: png)")
-    how.add_argument("--width", type=any_float, default=7.0, metavar="INCHES", help="width of a chart (default: 7)")
-    how.add_argument("--dpi", type=any_float, default=200.0, metavar="N", help="dots per inch of a PNG file (default: 200)")
+    add_output_option(how, f"a folder, or a file for one chart (default: {DEFAULT_FOLDER})", metavar="FOLDER")
+    how.set_defaults(output=DEFAULT_FOLDER)
+    add_format_option(how, "format of the files in a folder", formats=_FORMATS, default=None)
+    add_flags(how, plot, ["width"])
+    add_flag(how, DPI)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -90,7 +77,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _kinds(asked: list[str] | None) -> list[str]:
-    chosen = list(dict.fromkeys(asked or ["all"]))
+    chosen = list(dict.fromkeys(kind for text in asked or ["all"] for kind in name_list(text)))
     if unknown := [kind for kind in chosen if kind not in (*PLOT_KINDS, "all")]:
         raise UsageError(f"unknown kind {for_message(unknown[0])}", fix=f"choose from: {', '.join(PLOT_KINDS)}, all")
     return list(PLOT_KINDS) if "all" in chosen else chosen
@@ -121,14 +108,11 @@ def _format(args: argparse.Namespace) -> Format:
 def _settings(args: argparse.Namespace) -> PlotSettings:
     from rankproof._plots.settings import PlotSettings
 
-    for name, value, (low, high) in (("width", args.width, _WIDTHS), ("dpi", args.dpi, _DPIS)):
-        if not low <= value <= high:
-            raise UsageError(f"--{name} {value:g} is out of range", fix=f"choose from {low:g} to {high:g}")
     if args.width * args.dpi > _PIXELS:
         raise UsageError(f"{args.width:g} inches at {args.dpi:g} dpi are too many pixels", fix=f"use at most {_PIXELS:,} across")
     return PlotSettings(
         width=args.width,
-        dpi=round(args.dpi),
+        dpi=args.dpi,
         by=args.by,
         system=args.system,
         against=args.against,

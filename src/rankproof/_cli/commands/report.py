@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import ONE_INPUT_HELP, add_dataset_options, add_input_options, dataset_of_runs
 from rankproof._cli.options import add_decision_options, decision_options
-from rankproof._cli.output import check_output, show_value_notes, write_or_show
+from rankproof._cli.output import add_format_option, add_output_option, check_output, show_value_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof._report.summary_files import FORMATS, report_format
 from rankproof.errors import UsageError, escape_invisible
@@ -48,15 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_dataset_options(group)
     add_decision_options(parser.add_argument_group("decision"))
     where = parser.add_argument_group("output")
-    where.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="the file to write (default: report.html, of a results folder in the folder; changes.html for two)",
-    )
-    where.add_argument(
-        "--format", choices=FORMATS, help="the whole page, or the decision and the table (by the suffix of the file, else html)"
-    )
+    usual = "report.html, of a results folder in the folder; changes.html for two"
+    add_output_option(where, f"the file to write (default: {usual})")
+    about = "the whole page, or the decision and the table (by the suffix of the file, else html)"
+    add_format_option(where, about, formats=FORMATS, default=None)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

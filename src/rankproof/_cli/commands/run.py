@@ -16,7 +16,7 @@ from rankproof._cli.execution_options import add_execution_options, run_options,
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.flags import GRADES, add_flags, name_list, settings_by_name
 from rankproof._cli.options import add_decision_options, decision_options
-from rankproof._cli.output import note_lines
+from rankproof._cli.output import FORMATS, add_format_option, add_measures_option, add_output_option, note_lines
 from rankproof._cli.parser import unknown_name_error
 from rankproof._cli.terminal import Terminal
 from rankproof._experiment.options import RunArguments
@@ -48,7 +48,6 @@ A dataset is a folder with corpus.jsonl, queries.jsonl and qrels, irds:NAME, or 
 reads, such as a table. Without qrels the rankings are saved and compared; `judge` or `serve --judge`
 grades them. Finished work is cached: after an interruption the same command continues.
 Systems that rankproof builds need the extra retrieval: pip install 'rankproof[retrieval]'"""
-FORMATS = ("table", "json", "csv", "markdown")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,16 +59,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what = parser.add_argument_group("experiment")
     add_flags(what, RunArguments, ("dataset", "split", "qrels", *GRADES), **unset)
+    what.add_argument(
+        "--cases",
+        metavar="FILE",
+        help="also search the test cases of `serve --edit`, for `gate --cases`; they count in no mean and no decision",
+    )
     what.add_argument("--systems", type=name_list, metavar="A,B…", help="only these systems and their inputs")
-    what.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR")
-    add_flags(what, RunArguments, ("judged_only", "limit", "seed", "collapse", "pool"), **unset)
+    add_measures_option(what)
+    add_flags(what, RunArguments, ("judged_only", "limit", "seed", "collapse", "pool", "include_cases"), **unset)
     add_decision_options(parser.add_argument_group("decision"))
     add_execution_options(parser)
     out = parser.add_argument_group("output")
-    out.add_argument("-o", "--output", metavar="FOLDER", help="the results folder (default: rankproof-results/NAME-DATE-TIME)")
+    add_output_option(out, "the results folder (default: rankproof-results/NAME-DATE-TIME)", metavar="FOLDER")
     out.add_argument("--overwrite", action="store_true", help="replace the results of another dataset in the results folder")
     out.add_argument("--no-report", action="store_true", help="do not write report.html")
-    out.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
+    add_format_option(out, formats=FORMATS[:4])
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -102,6 +106,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
             save_results(results, folder, findings=_findings(results), summary=summary, overwrite=True)
             if not args.no_report:
                 write_report_page(results, os.path.join(folder, REPORT_FILE), comparison)
+            _run_cases(experiment, args, folder, terminal)
             if look is not None:
                 log = os.path.join(folder, LOOKS_FILE)
                 comparison = replace(comparison, notes=(*comparison.notes, *append_look(log, look))) if comparison else None
@@ -112,6 +117,23 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     show_results(results, comparison, folder, args, terminal)
     _check_replies(results)
     return 0
+
+
+def _run_cases(experiment: Experiment, args: argparse.Namespace, folder: str, terminal: Terminal) -> None:
+    """Runs the test cases and saves their results in a folder of their own, inside the results folder."""
+    from rankproof._cli.progress import RunProgress
+    from rankproof._experiment.run import run_cases
+    from rankproof._results.folder import save_results
+    from rankproof._results.result_json import CASES_FOLDER
+
+    if args.cases is None:
+        return
+    with RunProgress(terminal) as progress, redirect_stdout(sys.stderr):
+        results = run_cases(experiment, args.cases, run_options(args, progress))
+    if results is None:
+        terminal.note(f"{for_message(args.cases)} has no test case of this dataset")
+        return
+    save_results(results, os.path.join(folder, CASES_FOLDER), overwrite=True)
 
 
 def _compared(
@@ -173,6 +195,7 @@ def build_experiment(args: argparse.Namespace, terminal: Terminal) -> Experiment
         "judged_only": args.judged_only or None,
         "collapse": args.collapse,
         "pool": args.pool,
+        "include_cases": None if args.include_cases is None else os.path.abspath(args.include_cases),
         **decision_options(args),
     }
     chosen = {name: value for name, value in changes.items() if value is not None}

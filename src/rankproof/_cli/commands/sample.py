@@ -7,8 +7,8 @@ from typing import Any
 
 from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags, values_of
-from rankproof._cli.inputs import FORMATS
 from rankproof._cli.options import without_repeats
+from rankproof._cli.output import add_format_option
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(parser.add_argument_group("check"), check_sample, _CHECK)
     add_flags(parser.add_argument_group("log"), sample_queries, _LOG)
     out = parser.add_argument_group("output")
-    out.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
+    add_format_option(out)
     out.add_argument("-o", "--output", metavar="SET", help="the folder to write the sample to")
 
 

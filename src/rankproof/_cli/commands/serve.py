@@ -6,14 +6,16 @@ import argparse
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import escaped_traceback
-from rankproof._cli.flags import nonnegative_int, positive_int
+from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_dataset_options, add_input_options, dataset_of_runs
 from rankproof._cli.options import add_decision_options, decision_options, read_dataset_or_sample
 from rankproof._cli.terminal import Terminal
+from rankproof._data.validation import SEED
+from rankproof._registry import Option
 from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
@@ -48,8 +50,60 @@ with it. --label N checks a machine judge: people label whole questions drawn at
 seeing systems and judge, and may stop after any of them. Of answers they label all claims, into
 RESULTS.people.jsonl; else the top documents of all systems, into RESULTS.people.qrels. A larger N
 continues the same draw. Run files are read once, at the start"""
-_MAX_PORT = 65535
 _INPUTS = "results folders, a folder of them, or the judgements and then one or more runs"
+
+
+class ServeArguments(TypedDict, total=False):
+    """The options of the server."""
+
+    port: Annotated[int, Option("port on 127.0.0.1", least=0, most=65535, metavar="N", default=0, unset="0, any free port")]
+    judge: Annotated[
+        str | None,
+        Option("judge documents in the browser; the file is RESULTS.people.qrels", metavar="QRELS", unnamed=True),
+    ]
+    label: Annotated[
+        int | None,
+        Option("label N questions drawn at random, to check a machine judge (start with 30)", least=1, metavar="N"),
+    ]
+    edit: Annotated[
+        bool,
+        Option(
+            "allow pages to write results, notes and test cases, and to ask engines and models of the experiment", default=False
+        ),
+    ]
+    assessor: Annotated[
+        str | None, Option("name of the assessor, or of several: ann,bob", metavar="NAME", unset="the login name")
+    ]
+    overlap: Annotated[
+        float,
+        Option(
+            "share of the queries that every assessor judges, such as 20% or 0.2; the others are divided",
+            metavar="SHARE",
+            default=1.0,
+            unset="100%",
+            rare=True,
+        ),
+    ]
+    pool: Annotated[
+        int | None,
+        Option("judge the top N of all systems, in random order", least=1, metavar="N", unset="without judgements 10", rare=True),
+    ]
+    seed: Annotated[int, SEED._replace(description="seed of that order, and of a new draw of --label", default=0)]
+    judge_order: Annotated[
+        Literal["risk", "effect"],
+        Option(
+            "order of other pairs: by the expected change of the decision's risks, or by the largest possible effect",
+            default="risk",
+            rare=True,
+        ),
+    ]
+    labels: Annotated[
+        str | None,
+        Option("file of the labels", metavar="FILE", unset="RESULTS.people.jsonl, of documents RESULTS.people.qrels", rare=True),
+    ]
+    nuggets: Annotated[
+        str | None, Option("file of nuggets to edit and confirm, of questions of the results", metavar="FILE", rare=True)
+    ]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,51 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         group, "the dataset: texts of run files; with --judge or --label, whole documents and not only their beginnings"
     )
     add_decision_options(parser.add_argument_group("decision on run files"))
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="port on 127.0.0.1 (default: 0, any free port)")
-    parser.add_argument(
-        "--judge", nargs="?", const="", metavar="QRELS", help="judge documents in the browser; the file is RESULTS.people.qrels"
-    )
-    parser.add_argument(
-        "--pool", type=positive_int, metavar="N", help="judge the top N of all systems, in random order (without judgements: 10)"
-    )
-    parser.add_argument(
-        "--seed",
-        type=nonnegative_int,
-        default=0,
-        metavar="N",
-        help="seed of that order, and of a new draw of --label (default: 0)",
-    )
-    parser.add_argument(
-        "--judge-order",
-        choices=("risk", "effect"),
-        default="risk",
-        help="order of other pairs: by the expected change of the decision's risks, or by the largest possible effect",
-    )
-    parser.add_argument(
-        "--assessor", metavar="NAME", help="name of the assessor, or of several: ann,bob (default: the login name)"
-    )
-    parser.add_argument(
-        "--overlap",
-        type=_share,
-        default=1.0,
-        metavar="SHARE",
-        help="share of the queries that every assessor judges, such as 20%% or 0.2; the others are divided (default: 100%%)",
-    )
-    parser.add_argument(
-        "--label",
-        type=positive_int,
-        metavar="N",
-        help="label N questions drawn at random, to check a machine judge (start with 30)",
-    )
-    parser.add_argument(
-        "--labels", metavar="FILE", help="file of the labels (default: RESULTS.people.jsonl, of documents RESULTS.people.qrels)"
-    )
-    parser.add_argument("--nuggets", metavar="FILE", help="file of nuggets to edit and confirm, of questions of the results")
-    parser.add_argument(
-        "--edit",
-        action="store_true",
-        help="allow pages to write results, notes and test cases, and to ask engines and models of the experiment",
-    )
+    add_flags(parser, ServeArguments)
     parser.set_defaults(output=None)
 
 
@@ -112,6 +122,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     import gc
 
     from rankproof._cli.exit_codes import handle_sigterm
+    from rankproof._server.answers.feature import AnswerBench
     from rankproof._server.api import Api
     from rankproof._server.bench.documents import LibraryDocuments
     from rankproof._server.bench.feature import Bench
@@ -147,6 +158,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
             Bench(library, LibraryDocuments(texts.dataset)),
             Grading(library, views),
             CasesAndNotes(library, people, writes=args.edit),
+            AnswerBench(library, people, writes=args.edit),
         ]
         for feature in features:
             files.enter_context(closing(feature))
@@ -373,23 +385,6 @@ def _login_name() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         raise UsageError("the login name is unknown", fix="specify the assessor with --assessor NAME") from None
-
-
-def _share(text: str) -> float:
-    """A share from 0 to 1, also written in percent."""
-    try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a share, such as 20% or 0.2")
-    return share
-
-
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(_MAX_PORT)) and int(text) <= _MAX_PORT):
-        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a port, a whole number up to {_MAX_PORT}")
-    return int(text)
 
 
 COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

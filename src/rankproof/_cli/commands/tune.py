@@ -10,10 +10,19 @@ from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 from rankproof._cli.command import Command
-from rankproof._cli.flags import any_float, budget_limits, name_list, nonnegative_int, positive_int
-from rankproof._cli.inputs import FORMATS, add_input_options
-from rankproof._cli.output import add_details_option, check_output, is_summary_view, summary_tables, write_or_show
+from rankproof._cli.flags import add_flags, name_list, settings_by_name
+from rankproof._cli.inputs import add_input_options
+from rankproof._cli.output import (
+    add_details_option,
+    add_format_option,
+    add_output_option,
+    check_output,
+    is_summary_view,
+    summary_tables,
+    write_or_show,
+)
 from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._experiment.options import ExecutionArguments
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
@@ -41,58 +50,26 @@ values, the usual ones. How the gain is measured: docs/fusion.md"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the parameters, the validation and the output."""
+    from rankproof._api.tune import tune
+
     out = add_input_options(parser, "output", "the judgements and then two or more runs to fuse")
-    out.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
-    out.add_argument("-o", "--output", metavar="FILE", help="write the tuned system as an experiment file (TOML)")
+    add_format_option(out)
+    add_output_option(out, "write the tuned system as an experiment file (TOML)")
     out.add_argument("--trials", metavar="FILE", help="write all trials: CSV, or JSON if the file ends in .json")
-    out.add_argument("--dataset", metavar="SOURCE", help="the dataset of the runs, for the experiment file of -o")
+    add_flags(out, tune, ["dataset"])
     add_details_option(out)
     what = parser.add_argument_group("parameters")
-    what.add_argument("--method", type=name_list, metavar="M,M…", help="fusion methods of runs, or all (default: rrf)")
-    what.add_argument("--norm", type=name_list, metavar="N,N…", help="normalisations of scores, or all (default: min-max)")
-    what.add_argument("--step", type=any_float, metavar="S", help="step of the weights of runs, which sum to 1 (default: 0.1)")
     what.add_argument("--config", metavar="EXPERIMENT.toml", help="tune a system of this experiment file")
-    what.add_argument("--system", metavar="NAME", help="the system to tune (default: the only one)")
-    what.add_argument(
-        "--vary",
-        action="append",
-        default=[],
-        metavar="KEY[=VALUES]",
-        help="a parameter and its values; repeatable; key, or part.key such as bm25.k1 (default: the usual ones)",
-    )
-    _add_validation(parser.add_argument_group("search and validation"))
-    _add_execution(parser.add_argument_group("execution, with --config"))
-
-
-def _add_validation(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--search",
-        choices=("grid", "coordinate"),
-        default="grid",
-        help="try every combination, or change one parameter at a time (default: grid)",
-    )
-    group.add_argument("--folds", type=positive_int, default=5, metavar="K", help="folds of the queries (default: 5)")
-    group.add_argument("--repeats", type=positive_int, default=10, metavar="N", help="number of random splits (default: 10)")
-    group.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed of the splits (default: 0)")
-    group.add_argument("--dry-run", action="store_true", help="say how many trials there are, and stop")
-
-
-def _add_execution(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "-j", "--jobs", type=positive_int, default=1, metavar="N", help="threads that index and encode (default: 1)"
-    )
-    group.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
-    group.add_argument("--no-cache", action="store_true", help="do not use the cache")
-    group.add_argument("--budget", type=budget_limits, metavar="LIMITS", help="limits on calls to models and search engines")
-    group.set_defaults(
-        on=None,
-        cache_limit=None,
-        latency_queries=None,
-        partition_size=None,
-        run_repeats=1,
-        ask_again=False,
-        strict=False,
-    )
+    add_flags(what, tune, ("system", "vary", "method", "norm", "step"), method=None, norm=None, step=None, vary=[])
+    validation = parser.add_argument_group("search and validation")
+    add_flags(validation, tune, ("search", "folds", "repeats", "seed"))
+    validation.add_argument("--dry-run", action="store_true", help="say how many trials there are, and stop")
+    how = parser.add_argument_group("execution, with --config")
+    add_flags(how, ExecutionArguments, ("jobs", "cache"))
+    how.add_argument("--no-cache", action="store_true", help="do not use the cache")
+    add_flags(how, ExecutionArguments, ["budget"])
+    unset = ("on", "cache_limit", "latency_queries", "partition_size", "run_repeats", "ask_again", "strict")
+    how.set_defaults(**{name: setting.default for name, setting in settings_by_name(ExecutionArguments).items() if name in unset})
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -141,7 +118,7 @@ def _measure(args: argparse.Namespace) -> str:
 
 
 def _tune_runs(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal) -> Tuning | None:
-    from rankproof._api.tune import FusionChoices, tune_runs
+    from rankproof._api.tuning import FusionChoices, tune_runs
     from rankproof._cli.options import evaluate_options
     from rankproof._evaluation.user_forms import name_runs_uniquely
     from rankproof._tune.tuning import tunable_measure
@@ -152,7 +129,10 @@ def _tune_runs(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal) -
             "there are fewer than two runs", fix="specify the judgements and then two or more runs, or --config FILE"
         )
     fusion = FusionChoices(
-        args.method or ("rrf",), args.norm or ("min-max",), _vary(args.vary), 0.1 if args.step is None else args.step
+        name_list(args.method or "rrf"),
+        name_list(args.norm or "min-max"),
+        _vary(args.vary),
+        0.1 if args.step is None else args.step,
     )
     qrels, *runs = args.files
     if args.dry_run:
@@ -176,7 +156,7 @@ def _runs_dataset(args: argparse.Namespace) -> str | None:
 
 
 def _tune_system(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal) -> Tuning | None:
-    from rankproof._api.tune import chosen_system, tune_system
+    from rankproof._api.tuning import chosen_system, tune_system
     from rankproof._cli.execution_options import run_options
     from rankproof._cli.progress import RunProgress
     from rankproof._experiment.config_read import read_experiment

@@ -11,7 +11,7 @@ from rankproof._fusion.method import Contributions, FusionSettings, fusion_metho
 
 
 def _normalised(contributions: Contributions) -> NormalisedScores:
-    return contributions.table.normalised(contributions.settings.norm)
+    return contributions.settings.normalised(contributions.table)
 
 
 @fusion_method(
@@ -24,7 +24,7 @@ def _normalised(contributions: Contributions) -> NormalisedScores:
 )
 def comb_sum(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     """CombSUM."""
-    return table.normalised(settings.norm).values
+    return settings.normalised(table).values
 
 
 @fusion_method(

@@ -229,4 +229,4 @@ def fit_growing_segments(training: Training, settings: FusionSettings) -> Fitted
 def seg_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     """SegFuse."""
     shares = _spread(table, settings, _by_rank(table, lambda learned: _by_segment(learned, SEGMENT_BOUNDS, table.depth, 0.0)))
-    return shares * (table.normalised(settings.norm).values + 1.0)
+    return shares * (settings.normalised(table).values + 1.0)

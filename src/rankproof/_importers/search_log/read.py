@@ -295,7 +295,7 @@ def checked_draft(record: Mapping[str, Any], docs: Sequence[str], source: str, l
     if systems is None or len(systems) < 2 or len(set(systems)) < len(systems):
         raise error("the systems of the interleaving are not two or more different names")
     method = record.get("method")
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise error(f"the method of the interleaving is {for_message(repr(method))}", f"known methods: {', '.join(METHODS)}")
     if len(set(docs)) < len(docs):
         twice = next(doc for at, doc in enumerate(docs) if doc in docs[:at])

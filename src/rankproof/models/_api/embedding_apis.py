@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from rankproof._data.identity import NOT_IN_IDENTITY
-from rankproof._data.validation import checked_choice
+from rankproof._data.validation import ApiKeyEnv, checked_choice
 from rankproof._io.http import ResponseFormatError
 from rankproof._io.secrets import Secret
 from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.models._api.connection import count_of, list_of, object_of
 from rankproof.models._api.embedding import EmbeddingApi, TextRole, rows_by_index, usage_tokens
-from rankproof.models._api.settings import ApiKeyEnv, ApiModel
+from rankproof.models._api.settings import ApiModel
 
 EncodingFormat = Literal["float", "base64"]
 _INPUT_TYPES: Mapping[TextRole, str] = {"query": "query", "passage": "document"}

@@ -8,15 +8,14 @@ from typing import Annotated, ClassVar, Protocol
 
 from rankproof._data import validation
 from rankproof._data.identity import NOT_IN_IDENTITY, kind_name
+from rankproof._data.validation import ApiKeyEnv, Concurrency
 from rankproof._io.http import checked_base_url, is_unencrypted
 from rankproof._io.retry import RequestError
 from rankproof._io.secrets import checked_variable_name
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError
 
-ApiKeyEnv = Annotated[str, Option("the environment variable with the API key, empty for none")]
 Timeout = Annotated[float, Option("maximum seconds to connect and to wait for data", least=0.01, most=86_400)]
-Concurrency = Annotated[int, Option("how many calls run at once", least=1, most=256)]
 
 
 class PaidModel(Protocol):

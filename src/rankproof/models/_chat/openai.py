@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 from rankproof._data import validation
 from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._data.validation import ApiKeyEnv, BaseUrl, Concurrency, PriceIn, PriceOut
 from rankproof._io.http import ResponseFormatError, replace_surrogates
 from rankproof._registry import Option
 from rankproof.models._api.connection import ModelConnection, count_of, object_of
-from rankproof.models._api.settings import ApiKeyEnv, Concurrency, Timeout, check_server
+from rankproof.models._api.settings import Timeout, check_server
 from rankproof.models._chat.base import ChatReply, ChatRequest, FinishReason
 
 _MAX_LOGPROBS = 20
@@ -126,19 +127,15 @@ class OpenAIChat:
     """
 
     model: Annotated[str, Option("the model's name on its server")]
-    base_url: Annotated[str, Option("the address of the server, OpenAI-compatible")] = "https://api.openai.com/v1"
+    base_url: BaseUrl = "https://api.openai.com/v1"
     api_key_env: ApiKeyEnv = field(default="OPENAI_API_KEY", metadata=NOT_IN_IDENTITY)
     temperature: Annotated[float, Option("sampling temperature, from 0 to 2; below 0 it is not sent", least=-1, most=2)] = 0.0
     seed: Annotated[int, Option("seed of the sampling; below 0 it is not sent", least=-1, most=2**63 - 1)] = 0
     limit_key: Annotated[str, Option("the server's name for the maximum tokens of a reply")] = "max_tokens"
     timeout: Timeout = field(default=60.0, metadata=NOT_IN_IDENTITY)
     concurrency: Concurrency = field(default=4, metadata=NOT_IN_IDENTITY)
-    price_in: Annotated[float, Option("price of a million prompt tokens", least=0, most=1e6)] = field(
-        default=0.0, metadata=NOT_IN_IDENTITY
-    )
-    price_out: Annotated[float, Option("price of a million reply tokens", least=0, most=1e6)] = field(
-        default=0.0, metadata=NOT_IN_IDENTITY
-    )
+    price_in: PriceIn = field(default=0.0, metadata=NOT_IN_IDENTITY)
+    price_out: PriceOut = field(default=0.0, metadata=NOT_IN_IDENTITY)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", check_server(self))

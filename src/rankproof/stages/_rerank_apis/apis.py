@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._data.validation import ApiKeyEnv
 from rankproof._registry import Option
-from rankproof.models._api.settings import ApiKeyEnv
 from rankproof.stages._rerank_apis.scorer import BaseURL, BatchSize, RerankAPI
 from rankproof.stages._rerank_apis.wire import COHERE, MIXEDBREAD, TEI, VOYAGE
 

@@ -7,6 +7,7 @@ import argparse
 from rankproof._cli.command import Command
 from rankproof._cli.commands.tokenizers import compare, train
 from rankproof._cli.flags import GRADES, add_flags, name_list, nonnegative_int
+from rankproof._cli.output import add_output_option
 from rankproof._cli.terminal import Terminal
 from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import UsageError
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=tuple(_ACTIONS), help="train encoders, or compare them")
     parser.add_argument("dataset", metavar="DATASET", help="a folder with corpus.jsonl, queries.jsonl and qrels, or sample")
     add_flags(parser, ReadArguments, GRADES)
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="folder for the checkpoints, or for the tables and charts")
+    add_output_option(parser, "folder for the checkpoints, or for the tables and charts", metavar="FOLDER")
     parser.add_argument(
         "--split", metavar="NAME", help="split of the judged queries (default: train for train, test for compare)"
     )

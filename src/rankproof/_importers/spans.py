@@ -1,0 +1,297 @@
+"""Traces of RAG systems as rows of a log: the spans of OpenInference, OpenTelemetry, LangSmith and Langfuse.
+
+A trace is a question. Its contexts are what the last reranker gave, else what its retrievers found, else what its tools returned;
+its answer is the output of the first span, else of the last language model. Keys are those of the public conventions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any, Literal
+
+from rankproof._data.answers import SEARCHES_FIELD, SESSION_FIELD
+from rankproof._formats.source_table import SourceTable
+from rankproof._importers.base import ImportSource
+from rankproof._importers.cells import items_in, object_in
+
+Kind = Literal["retriever", "reranker", "llm", "tool", "other"]
+Attributes = Mapping[str, Any]
+_SAMPLED_ROWS = 20
+_TRACE = ("context.trace_id", "trace_id", "traceId", "traceID")
+_SPAN = ("context.span_id", "span_id", "spanId", "id")
+_PARENT = ("parent_id", "parent_span_id", "parentSpanId", "parent_run_id", "parentObservationId")
+_KIND = ("openinference.span.kind", "span_kind", "run_type", "gen_ai.operation.name", "langfuse.observation.type", "type")
+_START = ("start_time", "startTime", "startTimeUnixNano", "start_time_unix_nano")
+_END = ("end_time", "endTime", "endTimeUnixNano", "end_time_unix_nano")
+_INPUT = ("input.value", "gen_ai.input.messages", "gen_ai.prompt", "inputs", "input", "gen_ai.tool.call.arguments")
+_OUTPUT = ("output.value", "gen_ai.output.messages", "gen_ai.completion", "outputs", "output", "gen_ai.tool.call.result")
+_DOCUMENTS = ("reranker.output_documents", "retrieval.documents", "gen_ai.retrieval.documents")
+_SESSION = ("session.id", "gen_ai.conversation.id", "session_id", "sessionId", "thread_id")
+_SYSTEM = ("service.name", "openinference.project.name", "project_name")
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("retriever", "retrieval"), "retriever"),
+    "reranker": "reranker",
+    **dict.fromkeys(("llm", "chat_model", "generation", "chat", "text_completion", "generate_content"), "llm"),
+    **dict.fromkeys(("tool", "execute_tool", "function"), "tool"),
+}
+_NUMBERS: Mapping[str, tuple[str, ...]] = {
+    "tokens_in": (
+        *("llm.token_count.prompt", "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "prompt_tokens"),
+        *("usageDetails.input", "usage.input"),
+    ),
+    "tokens_out": (
+        *("llm.token_count.completion", "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "completion_tokens"),
+        *("usageDetails.output", "usage.output"),
+    ),
+    "cost": ("llm.cost.total", "gen_ai.usage.cost", "total_cost", "calculatedTotalCost", "costDetails.total", "usage.totalCost"),
+}
+_QUESTION_KEYS = ("question", "query", "user_input", "input", "prompt", "text", "messages")
+_ANSWER_KEYS = ("answer", "response", "output", "result", "text", "content", "generations", "messages")
+_DOCUMENT_LISTS = ("documents", "results", "contexts", "chunks", "hits", "passages", "matches", "output")
+_TEXT_KEYS = ("document.content", "page_content", "pageContent", "content", "text")
+_ID_KEYS = ("document.id", "id", "doc_id", "_id")
+_ROW = ("question", "answer", "contexts", "system", SESSION_FIELD, SEARCHES_FIELD, "latency_ms", *_NUMBERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One step of a trace; `line` is where it stands."""
+
+    trace: str
+    id: str
+    parent: str | None
+    kind: Kind
+    attributes: Attributes
+    line: int
+
+    @property
+    def start(self) -> float:
+        """Seconds since 1970; NaN if not known."""
+        return _seconds(_first(self.attributes, _START))
+
+    @property
+    def end(self) -> float:
+        """Seconds since 1970; NaN if not known."""
+        return _seconds(_first(self.attributes, _END))
+
+
+def rows_of_traces(source: ImportSource, path: str) -> SourceTable | None:
+    """A row for each trace of a file of spans; None for any other file."""
+    spans = _otlp_spans(source, path)
+    if spans is None:
+        table = None if _is_object(source, path) else source.table_of(path)
+        if table is None or not _are_spans(table):
+            return None
+        spans = list(_table_spans(table))
+    traces: dict[str, list[Span]] = {}
+    for span in spans:
+        traces.setdefault(span.trace, []).append(span)
+    if all(len(steps) == 1 and steps[0].kind == "other" for steps in traces.values()):
+        return None
+    rows = [(steps[0].line, _trace_row(steps)) for steps in traces.values()]
+    return SourceTable(
+        path, tuple(name for name in _ROW if any(row.get(name) is not None for _, row in rows)), lambda: iter(rows)
+    )
+
+
+def _is_object(source: ImportSource, path: str) -> bool:
+    return source.format_of(path) == "json" and isinstance(source.json_of(path).value, dict)
+
+
+def _are_spans(table: SourceTable) -> bool:
+    """Whether the first rows have a trace and a span; the columns of nested objects count with their keys."""
+    if {*_TRACE, "context"}.isdisjoint(table.names):
+        return False
+    rows = [_flat(row) for _, row in islice(table.rows(), _SAMPLED_ROWS)]
+    return bool(rows) and all(_first(row, _TRACE) is not None and _first(row, _SPAN) is not None for row in rows)
+
+
+def _table_spans(table: SourceTable) -> Iterator[Span]:
+    for line, row in table.rows():
+        attributes = _flat(row)
+        trace, id = _first(attributes, _TRACE), _first(attributes, _SPAN)
+        if trace is not None and id is not None:
+            yield _span(str(trace), str(id), attributes, line)
+
+
+def _otlp_spans(source: ImportSource, path: str) -> list[Span] | None:
+    """The spans of OTLP in JSON: one object, or one on each line; None for any other file."""
+    if _is_object(source, path):
+        objects = [(1, source.json_of(path).value)]
+    elif source.format_of(path) == "jsonl":
+        objects = list(source.table_of(path).rows())
+    else:
+        return None
+    if not objects or not all("resourceSpans" in value or "resource_spans" in value for _, value in objects):
+        return None
+    return [span for line, value in objects for span in _exported_spans(value, line)]
+
+
+def _exported_spans(value: Mapping[str, Any], line: int) -> Iterator[Span]:
+    for resource in value.get("resourceSpans") or value.get("resource_spans") or ():
+        of_resource = _pairs((resource.get("resource") or {}).get("attributes"))
+        scopes = resource.get("scopeSpans") or resource.get("scope_spans") or ()
+        for span in (span for scope in scopes for span in scope.get("spans") or ()):
+            plain = {key: item for key, item in span.items() if key not in ("attributes", "events", "links")}
+            attributes = {**of_resource, **plain, **_pairs(span.get("attributes"))}
+            trace, id = _first(attributes, _TRACE), _first(attributes, _SPAN)
+            if trace is not None and id is not None:
+                yield _span(str(trace), str(id), attributes, line)
+
+
+def _pairs(items: Any) -> dict[str, Any]:
+    """The attributes of OTLP, a list of keys with typed values, as a mapping."""
+    return {item["key"]: _typed(item.get("value")) for item in items or () if isinstance(item, dict) and "key" in item}
+
+
+def _typed(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    kind, inside = next(iter(value.items()), ("", None))
+    if kind == "arrayValue":
+        return [_typed(item) for item in (inside or {}).get("values", ())]
+    if kind == "kvlistValue":
+        return _pairs((inside or {}).get("values"))
+    return int(inside) if kind == "intValue" and isinstance(inside, str) else inside
+
+
+def _span(trace: str, id: str, attributes: Attributes, line: int) -> Span:
+    parent = _first(attributes, _PARENT)
+    named = (str(attributes[key]).lower() for key in _KIND if attributes.get(key) not in (None, ""))
+    kind: Kind = next((_KINDS[name] for name in named if name in _KINDS), "other")
+    return Span(trace, id, None if parent is None else str(parent), kind, attributes, line)
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The values with the keys of nested objects joined by dots; `attributes` and what contains a span add no key."""
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        key = name.removeprefix("attributes.")
+        inside = object_in(value) if isinstance(value, dict) or key in ("attributes", "resource", "context") else None
+        if inside is None or key in (*_INPUT, *_OUTPUT):
+            flat[key] = value
+            continue
+        prefix = "" if key in ("attributes", "resource") else f"{key}."
+        flat.update({f"{prefix}{inner}": item for inner, item in _flat(inside).items()})
+    return flat
+
+
+def _trace_row(spans: Sequence[Span]) -> dict[str, Any]:
+    """The trace as the row of a log; what it does not say is None."""
+    steps = sorted(spans, key=lambda span: (math.isnan(span.start), span.start))
+    known = {span.id for span in steps}
+    root = next((span for span in steps if span.parent is None or span.parent not in known), steps[0])
+    searching = [span for span in steps if span.kind in ("retriever", "tool")]
+    times = [span.start for span in steps], [span.end for span in steps]
+    row: dict[str, Any] = {
+        "question": _text(_first(root.attributes, _INPUT), _QUESTION_KEYS, "user"),
+        "answer": _answer(root, steps),
+        "contexts": _contexts(steps),
+        "system": _first(root.attributes, _SYSTEM),
+        SESSION_FIELD: next((value for span in steps if (value := _first(span.attributes, _SESSION)) is not None), None),
+        SEARCHES_FIELD: [text for span in searching if (text := _text(_first(span.attributes, _INPUT), _QUESTION_KEYS, "user"))],
+        "latency_ms": 1000 * (max(times[1]) - min(times[0])) if not any(map(math.isnan, (*times[0], *times[1]))) else None,
+    }
+    for name, keys in _NUMBERS.items():
+        row[name] = _total(steps, keys)
+    return row
+
+
+def _answer(root: Span, steps: Sequence[Span]) -> str | None:
+    """What the trace gave, else what its last language model wrote."""
+    models = [span for span in reversed(steps) if span.kind == "llm"]
+    for span in (root, *models):
+        if text := _text(_first(span.attributes, _OUTPUT), _ANSWER_KEYS, "assistant"):
+            return text
+    return None
+
+
+def _contexts(steps: Sequence[Span]) -> list[dict[str, Any]] | None:
+    """The passages that the answer was written from, each once; None if no step says what it retrieved."""
+    rerankers = [span for span in steps if span.kind == "reranker"][-1:]
+    for chosen in (rerankers, *([span for span in steps if span.kind == kind] for kind in ("retriever", "tool"))):
+        lists = [documents for span in chosen if (documents := _documents(span)) is not None]
+        if lists:
+            every = {json.dumps(document, sort_keys=True): document for documents in lists for document in documents}
+            return list(every.values())
+    return None
+
+
+def _documents(span: Span) -> list[dict[str, Any]] | None:
+    """The documents of one span; None if it says nothing of documents."""
+    for key in _DOCUMENTS:
+        if (value := span.attributes.get(key)) is not None:
+            return list(_passages(items_in(value)))
+        if (numbered := _numbered(span.attributes, f"{key}.")) is not None:
+            return list(_passages(numbered))
+    output = _first(span.attributes, _OUTPUT)
+    inside = object_in(output)
+    if inside is not None:
+        output = next((inside[key] for key in _DOCUMENT_LISTS if items_in(inside.get(key))), None)
+    return list(_passages(items)) if (items := items_in(output)) else None
+
+
+def _numbered(attributes: Attributes, prefix: str) -> list[dict[str, Any]] | None:
+    """The documents of flat keys such as retrieval.documents.0.document.content; None if there are none."""
+    documents: dict[int, dict[str, Any]] = {}
+    for key, value in attributes.items():
+        number, _, rest = key.removeprefix(prefix).partition(".")
+        if key.startswith(prefix) and number.isdigit():
+            documents.setdefault(int(number), {})[rest] = value
+    return [documents[number] for number in sorted(documents)] or None
+
+
+def _passages(items: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """The text and the id of each document that has one of them."""
+    for item in items:
+        document = _flat(object_in(item) or {"text": item if isinstance(item, str) else None})
+        text, id = _first(document, _TEXT_KEYS), _first(document, _ID_KEYS)
+        passage = {"text": text if isinstance(text, str) else None, "id": None if id is None else str(id)}
+        if any(passage.values()):
+            yield {key: value for key, value in passage.items() if value is not None}
+
+
+def _text(value: Any, keys: Sequence[str], role: str) -> str | None:
+    """The text of a value: of an object the likeliest key, of messages the last one of the role, and of parts their texts."""
+    if isinstance(value, str):
+        inside = object_in(value) or items_in(value)
+        if not inside:
+            return value.strip() or None
+        value = inside
+    if isinstance(value, Mapping):
+        return next((text for key in keys if (text := _text(value.get(key), keys, role)) is not None), None)
+    messages = [item for item in items_in(value) if isinstance(item, Mapping)]
+    roles = ("user", "human") if role == "user" else ("assistant", "ai", "model")
+    spoken = [item for item in messages if str(item.get("role", item.get("type", ""))).lower() in roles] or messages
+    return _text(spoken[-1].get("content", spoken[-1].get("parts")), ("content", "text"), role) if spoken else None
+
+
+def _total(steps: Sequence[Span], keys: Sequence[str]) -> float | None:
+    """The sum over the language models; over all spans if no model says it."""
+    for chosen in ([span for span in steps if span.kind == "llm"], list(steps)):
+        values = [value for span in chosen if isinstance(value := _first(span.attributes, keys), int | float)]
+        if values:
+            return math.fsum(values)
+    return None
+
+
+def _seconds(value: Any) -> float:
+    """Seconds since 1970 of a time in ISO 8601 or in nanoseconds; NaN for anything else."""
+    if isinstance(value, datetime):
+        return value.timestamp()
+    text = str(value).strip()
+    if text.isdigit():
+        return int(text) / 1e9
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return math.nan
+
+
+def _first(attributes: Attributes, keys: Sequence[str]) -> Any:
+    return next((attributes[key] for key in keys if attributes.get(key) not in (None, "")), None)

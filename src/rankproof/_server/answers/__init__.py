@@ -1,0 +1,1 @@
+"""Two answers side by side: claims with their evidence, labels in place, and blind preferences."""

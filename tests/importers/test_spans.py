@@ -1,0 +1,224 @@
+"""Traces in the shapes of OTLP, OpenInference (Phoenix), LangSmith and Langfuse become rows of one log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof._importers.base import Imported
+from rankproof._importers.registry import import_source
+
+QUESTION, ANSWER = "When was Oslo founded?", "In 1040."
+FOUNDED, CAPITAL = "Oslo was founded in 1040.", "Oslo is the capital of Norway."
+
+
+def attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
+    """The attributes of a span in OTLP."""
+    kinds = {str: "stringValue", int: "intValue", float: "doubleValue"}
+    return [{"key": key, "value": {kinds[type(value)]: value}} for key, value in values.items()]
+
+
+def otlp_span(id: str, parent: str | None, start: int, end: int, values: dict[str, Any]) -> dict[str, Any]:
+    times = {"startTimeUnixNano": f"{start}000000", "endTimeUnixNano": f"{end}000000"}
+    return {
+        "traceId": "t1",
+        "spanId": id,
+        **({"parentSpanId": parent} if parent else {}),
+        **times,
+        "attributes": attributes(values),
+    }
+
+
+CHAIN = {"openinference.span.kind": "CHAIN", "input.value": QUESTION, "output.value": ANSWER, "session.id": "s1"}
+RETRIEVER = {
+    "openinference.span.kind": "RETRIEVER",
+    "input.value": "Oslo founding",
+    "retrieval.documents.0.document.id": "d1",
+    "retrieval.documents.0.document.content": CAPITAL,
+    "retrieval.documents.1.document.id": "d2",
+    "retrieval.documents.1.document.content": FOUNDED,
+}
+LLM = {"openinference.span.kind": "LLM", "output.value": ANSWER, "llm.token_count.prompt": 120, "llm.token_count.completion": 8}
+OTLP: dict[str, Any] = {
+    "resourceSpans": [
+        {
+            "resource": {"attributes": attributes({"service.name": "bot"})},
+            "scopeSpans": [
+                {
+                    "spans": [
+                        otlp_span("3", "1", 1300, 1900, LLM),
+                        otlp_span("1", None, 1000, 2000, CHAIN),
+                        otlp_span("2", "1", 1100, 1200, RETRIEVER),
+                    ]
+                }
+            ],
+        }
+    ]
+}
+SEMCONV: dict[str, Any] = {
+    **OTLP["resourceSpans"][0],
+    "scopeSpans": [
+        {
+            "spans": [
+                otlp_span("1", None, 1000, 2000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "s1"}),
+                otlp_span(
+                    "2",
+                    "1",
+                    1100,
+                    1200,
+                    {
+                        "gen_ai.operation.name": "retrieval",
+                        "gen_ai.retrieval.documents": json.dumps(
+                            [{"id": "d1", "content": CAPITAL}, {"id": "d2", "content": FOUNDED}]
+                        ),
+                        "input.value": "Oslo founding",
+                    },
+                ),
+                otlp_span(
+                    "3",
+                    "1",
+                    1300,
+                    1900,
+                    {
+                        "gen_ai.operation.name": "chat",
+                        "gen_ai.output.messages": json.dumps(
+                            [{"role": "assistant", "parts": [{"type": "text", "content": ANSWER}]}]
+                        ),
+                        "gen_ai.usage.input_tokens": 120,
+                        "gen_ai.usage.output_tokens": 8,
+                    },
+                ),
+            ]
+        }
+    ],
+}
+SEMCONV["scopeSpans"][0]["spans"][0]["attributes"] += attributes(
+    {"gen_ai.input.messages": json.dumps([{"role": "user", "parts": [{"type": "text", "content": QUESTION}]}])}
+)
+DOCUMENTS = [{"document.id": "d1", "document.content": CAPITAL}, {"document.id": "d2", "document.content": FOUNDED}]
+PHOENIX = [
+    {
+        "context.trace_id": "t1",
+        "context.span_id": id,
+        "parent_id": parent,
+        "span_kind": kind,
+        "start_time": f"2026-01-01T00:00:0{start}Z",
+        "end_time": f"2026-01-01T00:00:0{end}Z",
+        **{f"attributes.{key}": value for key, value in values.items()},
+    }
+    for id, parent, kind, start, end, values in (
+        ("1", None, "CHAIN", "1.0", "2.0", {"input.value": QUESTION, "output.value": ANSWER, "session.id": "s1"}),
+        ("2", "1", "RETRIEVER", "1.1", "1.2", {"input.value": "Oslo founding", "retrieval.documents": DOCUMENTS}),
+        ("3", "1", "LLM", "1.3", "1.9", {"output.value": ANSWER, "llm.token_count.prompt": 120, "llm.token_count.completion": 8}),
+    )
+]
+LANGSMITH = [
+    {
+        "trace_id": "t1",
+        "id": id,
+        "parent_run_id": parent,
+        "run_type": kind,
+        "start_time": f"2026-01-01T00:00:0{start}",
+        "end_time": f"2026-01-01T00:00:0{end}",
+        "inputs": inputs,
+        "outputs": outputs,
+        **more,
+    }
+    for id, parent, kind, start, end, inputs, outputs, more in (
+        ("1", None, "chain", "1.0", "2.0", {"question": QUESTION}, {"answer": ANSWER}, {"session_id": "s1"}),
+        (
+            "2",
+            "1",
+            "retriever",
+            "1.1",
+            "1.2",
+            {"query": "Oslo founding"},
+            {"documents": [{"page_content": CAPITAL, "id": "d1"}, {"page_content": FOUNDED, "id": "d2"}]},
+            {},
+        ),
+        ("3", "1", "llm", "1.3", "1.9", {}, {"output": ANSWER}, {"prompt_tokens": 120, "completion_tokens": 8}),
+    )
+]
+LANGFUSE = [
+    {
+        "traceId": "t1",
+        "id": id,
+        "parentObservationId": parent,
+        "type": kind,
+        "startTime": f"2026-01-01T00:00:0{start}Z",
+        "endTime": f"2026-01-01T00:00:0{end}Z",
+        "input": inputs,
+        "output": outputs,
+        **more,
+    }
+    for id, parent, kind, start, end, inputs, outputs, more in (
+        ("1", None, "SPAN", "1.0", "2.0", {"question": QUESTION}, ANSWER, {"sessionId": "s1"}),
+        (
+            "2",
+            "1",
+            "RETRIEVER",
+            "1.1",
+            "1.2",
+            "Oslo founding",
+            [{"pageContent": CAPITAL, "id": "d1"}, {"pageContent": FOUNDED, "id": "d2"}],
+            {},
+        ),
+        ("3", "1", "GENERATION", "1.3", "1.9", [], ANSWER, {"usageDetails": {"input": 120, "output": 8}}),
+    )
+]
+SHAPES: dict[str, list[Any]] = {
+    "OTLP in one object": [OTLP],
+    "semantic conventions": [{"resourceSpans": [SEMCONV]}],
+    "Phoenix": PHOENIX,
+    "LangSmith": LANGSMITH,
+    "Langfuse": LANGFUSE,
+}
+
+
+def imported(path: Path, lines: list[Any]) -> Imported:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return import_source(path)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_trace_is_a_question_with_its_contexts_and_its_answer(tmp_path: Path, shape: str) -> None:
+    result = imported(tmp_path / "bot.jsonl", SHAPES[shape])
+    (query,) = result.dataset.queries.values()
+    assert (query.text, query.fields["session"], query.fields["searches"]) == (QUESTION, "s1", ["Oslo founding"])
+    assert [answer.text for answer in result.answers["bot"].values()] == [ANSWER]
+    assert sorted(result.runs["bot"].docs) == ["d1", "d2"]
+    assert [result.dataset.corpus[doc].text for doc in ("d1", "d2")] == [CAPITAL, FOUNDED]
+
+
+def test_the_documents_of_a_reranker_replace_those_of_the_retriever(tmp_path: Path) -> None:
+    reranker = {"openinference.span.kind": "RERANKER", "reranker.output_documents.0.document.content": FOUNDED}
+    spans = [*OTLP["resourceSpans"][0]["scopeSpans"][0]["spans"], otlp_span("4", "1", 1210, 1290, reranker)]
+    result = imported(tmp_path / "a.jsonl", [{"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}])
+    assert [document.text for document in result.dataset.corpus.values()] == [FOUNDED]
+
+
+def test_passages_of_several_searches_count_once_in_the_order_of_time(tmp_path: Path) -> None:
+    again = {**RETRIEVER, "retrieval.documents.2.document.id": "d3", "retrieval.documents.2.document.content": "Bergen rains."}
+    spans = [
+        otlp_span("1", None, 1000, 2000, CHAIN),
+        otlp_span("3", "1", 1300, 1400, again),
+        otlp_span("2", "1", 1100, 1200, RETRIEVER),
+    ]
+    result = imported(tmp_path / "a.jsonl", [{"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}])
+    assert [row.doc for row in result.runs["a"].rows()] == ["d1", "d2", "d3"]
+
+
+def test_one_object_of_otlp_in_a_json_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(OTLP, indent=1), encoding="utf-8")
+    assert [query.text for query in import_source(path).dataset.queries.values()] == [QUESTION]
+
+
+def test_traces_without_a_question_are_counted(tmp_path: Path) -> None:
+    silent = [{**span, "context.trace_id": "t2", "attributes.input.value": None} for span in PHOENIX]
+    result = imported(tmp_path / "a.jsonl", [*PHOENIX, *silent])
+    (rows,) = [count for count in result.report.counts if count.part == "rows of a"]
+    assert (rows.read, rows.kept) == (2, 1)
