@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, UserDict, defaultdict
 from collections.abc import Mapping
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
@@ -194,3 +195,60 @@ def test_a_dict_with_as_many_documents_as_a_buffer_holds_is_read() -> None:
         ours, theirs = native.judge_dict(grades, "qrels"), reference.judge_dict(grades, "qrels")
         found = native.align_dict(ours, scores, "run", ReadOptions())
         assert_same_hits(found, reference.align_dict(theirs, scores, "run", ReadOptions()))
+
+
+def is_read_as_run(scores: Any) -> bool:
+    """Whether the extension takes the dict as it is, without a Run."""
+    handle = native.judge_dict(JUDGED, "qrels").handle
+    options = native.native_options(ReadOptions())
+    return native.align.align_dict(handle, scores, options, native._PLAIN_DICTS, native._FLOATS) is not None
+
+
+def is_read_as_judgements(grades: Any) -> bool:
+    """Whether the extension takes the dict as it is, without Qrels."""
+    return native.align.judge_dict(grades, None, native._PLAIN_DICTS, native._FLOATS) is not None
+
+
+@pytest.mark.parametrize("score", [1.5, -1.0, 0, 3, -1, np.float64(2), np.float64(-1)])
+def test_plain_scores_are_read_from_a_dict_as_it_is(score: Any) -> None:
+    assert is_read_as_run({"1": {"a": score}})
+    assert is_read_as_run({"x": {"a": score}})
+
+
+@pytest.mark.parametrize(
+    "score", [True, "1", None, 10**400, -(10**400), float("nan"), float("inf"), np.float32(1), np.int64(1), Decimal(1)]
+)
+def test_other_scores_are_left_to_a_run_which_checks_them(score: Any) -> None:
+    assert not is_read_as_run({"1": {"b": 1.0, "a": score}})
+    assert not is_read_as_run({"x": {"a": score}})
+
+
+@pytest.mark.parametrize(("grade", "is_read"), [(0, True), (-1, True), (1_000, True), (-(1 << 63), True), (1_001, False)])
+def test_whole_grades_up_to_the_highest_are_read_from_a_dict_as_it_is(grade: int, is_read: bool) -> None:
+    assert is_read_as_judgements({"1": {"a": grade}}) is is_read
+
+
+@pytest.mark.parametrize("grade", [1 << 63, -(1 << 63) - 1, 2.0, 1.5, True, "1", None, np.float64(2), np.int64(1), float("nan")])
+def test_other_grades_are_left_to_qrels_which_check_them(grade: Any) -> None:
+    assert not is_read_as_judgements({"1": {"b": 1, "a": grade}})
+
+
+@pytest.mark.parametrize(
+    ("id", "is_read"), [("é", True), ("", False), ("a\0b", False), ("\ud800", False), (1, False), (np.str_("a"), False)]
+)
+def test_only_ids_that_are_plain_texts_are_read_from_a_dict_as_it_is(id: Any, is_read: bool) -> None:
+    for scores in ({id: {"a": 1.0}}, {"1": {id: 1.0}}, {"x": {id: 1.0}}):
+        assert is_read_as_run(scores) is is_read
+    for grades in ({id: {"a": 1}}, {"1": {id: 1}}):
+        assert is_read_as_judgements(grades) is is_read
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_read"), [(dict, True), (defaultdict, True), (Counter, True), (OrderedDict, False), (UserDict, False)]
+)
+def test_only_dicts_that_iterate_like_dict_are_read_as_they_are(kind: Any, is_read: bool) -> None:
+    def made(mapping: Mapping[str, Any]) -> Any:
+        return defaultdict(dict, mapping) if kind is defaultdict else kind(mapping)
+
+    assert is_read_as_run(made({"1": {"a": 1.0}})) is is_read_as_run({"1": made({"a": 1.0})}) is is_read
+    assert is_read_as_judgements(made({"1": {"a": 1}})) is is_read_as_judgements({"1": made({"a": 1})}) is is_read

@@ -136,6 +136,32 @@ def test_a_query_whose_id_begins_like_a_byte_order_mark_keeps_it_in_every_slice_
     assert_same_hits(found, native.align_text(judged, source_of(text), ReadOptions()))
 
 
+ROWS = [f"q{query} Q0 d{doc} {doc} {9 - doc} t\n" for query in range(6) for doc in range(3)]
+AGAIN = [*ROWS, "q1 Q0 d9 9 0.5 t\n"]
+SPACED = ["# a comment\n", "\n", *(row.replace(" ", "\t").replace("\n", "\r\n") for row in ROWS), "\n"]
+
+
+@pytest.mark.parametrize("judged_queries", [range(6), range(0, 6, 2), range(9, 12)])
+@pytest.mark.parametrize(
+    ("rows", "block", "times"),
+    [(ROWS, 1 << 16, 1), (ROWS, 64, 1), (SPACED, 1 << 16, 1), (SPACED, 64, 1), (AGAIN, 1 << 16, 1), (AGAIN, 64, 2)],
+)
+def test_a_stream_is_read_twice_only_if_a_query_comes_again_after_its_rows_are_gone(
+    rows: list[str], block: int, times: int, judged_queries: range
+) -> None:
+    text, opened = "".join(rows).encode(), list[int]()
+    plain = source_of(text)
+
+    def reopened() -> Any:
+        opened.append(1)
+        return plain.open()
+
+    judged = native.judge_text(source_of("".join(f"q{query} 0 d1 1\n" for query in judged_queries).encode()))
+    found = native.align_text(judged, replace(plain, open=reopened), ReadOptions(), block=block)
+    assert_same_hits(found, native.align_text(judged, plain, ReadOptions()))
+    assert len(opened) == times
+
+
 def test_a_small_file_is_not_split(tmp_path: Path) -> None:
     path = tmp_path / "small.run"
     path.write_bytes(b"".join(b"%d Q0 d 1 1 t\n" % query for query in range(100)))

@@ -188,7 +188,7 @@ def test_equivalence_is_one_family_with_the_differences_by_holm_and_another_one_
         pairs = compared(near, "a", correction=correction, equivalence=0.01)
         p = np.array([pair.observed.p for pair in pairs])
         margins = np.array([pair.observed.equivalence_p for pair in pairs], np.float64)
-        correct = CORRECTIONS[correction]  # type: ignore[index]
+        correct = CORRECTIONS[correction]
         wanted = holm_of_two(p, margins) if correction == "holm" else (correct(p), correct(margins))
         assert [pair.p for pair in pairs] == wanted[0].tolist()
         assert [pair.equivalence_p for pair in pairs] == wanted[1].tolist()

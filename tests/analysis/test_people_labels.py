@@ -249,7 +249,7 @@ def test_no_answer_stays_no_answer_if_the_user_leaves_out_what_a_system_lacks() 
     values, lacking = values_by_labels(result, joined, ("q0", "q1"))
     assert values.tolist() == [[0.0, 1.0], [1.0, 0.0]]
     assert lacking is not None
-    assert (lacking.no_answer.tolist(), lacking.abstained.any()) == (flags("x.", ".x").tolist(), False)
+    assert (lacking.no_answer.tolist(), bool(lacking.abstained.any())) == (flags("x.", ".x").tolist(), False)
     assert lacking.shares is not None
     assert (lacking.skips, lacking.shares.tolist()) == (True, [0.5, 0.5])
 
@@ -488,6 +488,7 @@ def test_labels_that_are_neither_a_draw_of_questions_nor_of_claims_are_no_random
     lines = (claim_line(claim, "supported", "ann") for claim in inputs.result.claims)
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     people = people_values(replace(inputs, labels=(str(file),)), answer_joined(inputs))
+    assert people is not None
     assert asdict(people) == asdict(PeopleValues(str(file), unusable="are not a random draw of questions"))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from rankproof._analysis.decision.queries_needed import queries_needed
+from rankproof._analysis.decision.queries_needed import _chance, queries_needed
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.decision_rule import (
     PairEstimates,
@@ -30,20 +30,13 @@ def values_of(*differences: float, n: int = 60, seed: int = 1) -> FloatArray:
     return 0.5 + noise
 
 
-def has_good_system(
-    means: Sequence[float], estimates: PairEstimates, share: float, size: float, margin: float, looks: Looks
-) -> bool:
+def has_good_system(means: FloatArray, estimates: PairEstimates, share: float, size: float, margin: float, looks: Looks) -> bool:
     """Whether a system is good enough against each rival, at these means and errors of so many queries."""
-    systems = range(len(means))
-    errors = estimates.errors * share
-    scores = [
-        [float(normal_scores(np.float64((means[at] - means[rival] + margin) / errors[at, rival]), size - 1)) for rival in systems]
-        for at in systems
-    ]
-    best = max(systems, key=lambda at: means[at])
-    race = 1 + sum(scores[at][best] > -1.0 for at in systems if at != best)
+    systems, errors, best = range(len(means)), estimates.errors * share, int(means.argmax())
+    scores = normal_scores((means[:, None] - means + margin) / errors, size - 1)
+    race = 1 + sum(bool(scores[at, best] > -1.0) for at in systems if at != best)
     needed = needed_scores(margin / errors, max(race, 2), looks, rival_correlations(estimates, margin))
-    return any(all(scores[at][rival] >= needed[at, rival] for rival in systems if rival != at) for at in systems)
+    return any(all(scores[at, rival] >= needed[at, rival] for rival in systems if rival != at) for at in systems)
 
 
 def chance_at(values: FloatArray, weights: FloatArray | None, size: float, margin: float, looks: Looks, seed: int = 0) -> float:
@@ -52,7 +45,7 @@ def chance_at(values: FloatArray, weights: FloatArray | None, size: float, margi
     seen = np.array([weighted_mean(column, weights) for column in values.T])
     drawn = draw_means(values, weights, seed=seed, further=further_query(values, weights))
     further = math.sqrt(1 - n / size) if size > n else 0.0
-    means = (seen + further * (drawn - seen)).tolist()
+    means = seen + further * (drawn - seen)
     return float(np.mean([has_good_system(own, estimates, math.sqrt(n / size), size, margin, looks) for own in means]))
 
 
@@ -89,3 +82,18 @@ def test_the_first_step_counts_at_which_a_system_is_good_enough_in_such_a_share_
         at = len(sizes) if number is None else counted.index(number)
         assert number is None or chance_at(values, weights, sizes[at], margin, looks, seed) >= share
         assert at == 0 or chance_at(values, weights, sizes[at - 1], margin, looks, seed) < share
+
+
+@pytest.mark.parametrize("size", [9.2, 12.0, 16.0, 30.0])
+@pytest.mark.parametrize(
+    ("n", "gap", "margin", "looks"), [(8, 0.05, 0.01, "one"), (8, 0.1, 0.001, "many"), (7, 0.03, 0.01, "one")]
+)
+def test_at_few_queries_the_chance_counts_the_heavy_tails_of_students_t(
+    n: int, gap: float, margin: float, looks: Looks, size: float
+) -> None:
+    values = values_of(gap, n=n)
+    means = np.array([weighted_mean(column) for column in values.T])
+    off = draw_means(values, further=further_query(values)) - means
+    chance = _chance(pair_estimates(values), off, float(n), size, margin, looks)
+    assert chance == chance_at(values, None, size, margin, looks)
+    assert 0 < chance < 1

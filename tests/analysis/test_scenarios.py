@@ -120,7 +120,8 @@ def missing_of(*, abstained: int = 0, unknown: int = 0, no_answer: int = 0, **mo
     parts = [np.zeros((40, 3), dtype=np.bool_) for _ in range(3)]
     for part, count in zip(parts, (no_answer, abstained, unknown), strict=True):
         part[:count, 2] = True
-    return MissingValues(*parts, **more)
+    lacks, abstains, fails = parts
+    return MissingValues(lacks, abstains, fails, **more)
 
 
 def differences(estimates: PairEstimates) -> list[float]:
@@ -263,5 +264,5 @@ def test_the_largest_risks_are_those_nearest_to_or_beyond_their_limits() -> None
     second = Risks(np.array([0.03, 0.03]), np.array([0.03, 0.10]), (0, 1), 2, ~none)
     largest = largest_risks([first, second])
     assert (largest.risk.tolist(), largest.limit.tolist(), largest.rival) == ([0.03, 0.02], [0.03, 0.05], (0, 0))
-    assert (largest.race, largest.below.any()) == (3, False)
+    assert (largest.race, bool(largest.below.any())) == (3, False)
     assert largest_risks([second, first]).race == 2

@@ -12,6 +12,7 @@ from support.paths import ROOT
 if sys.platform == "win32":
     pytest.skip("mutants are tried in forks", allow_module_level=True)
 
+from tools.mutants import forks
 from tools.mutants.__main__ import EQUIVALENT, is_listed, table
 from tools.mutants.c_source import c_mutants
 from tools.mutants.forks import CollectedTests, NewCode, Request
@@ -162,4 +163,14 @@ def test_a_mutant_that_never_ends_is_timed_out_and_one_that_ends_the_process_has
         "crashed",
         "passed",
     ]
+    collected.close()
+
+
+@pytest.mark.slow
+def test_a_test_that_does_not_end_takes_no_time_from_further_mutants(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "_TEST_SECONDS", 1)
+    collected = CollectedTests(small, ["tests/test_small.py"])
+    endless = NewCode("src/small.py", 4, b"\n\n\ndef larger(one, other):\n    while True: pass")
+    result = collected.run(Request(None, endless, seconds=100))
+    assert (result.end, result.seconds < 10) == ("timed out", True)
     collected.close()

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from rankproof import Qrels, evaluate
 from rankproof._align import engine, reference
 from rankproof._align.judged_documents import judge_by_code, with_codes
+from rankproof._align.preferences import judge_preferences
 from rankproof._data.validation import ReadOptions
+from rankproof._formats.trec import PreferenceRow
 from rankproof.errors import InputError, UsageError
 from rankproof.measures import parse_measure
 from rankproof.measures._groups import grouped_hits
@@ -31,6 +33,21 @@ def values(rows: str, docs: str, measures: str, *, form: str = "prefs") -> list[
     Path("prefs").write_text("".join(f"q {row.strip()}\n" for row in rows.strip().splitlines()))
     found = evaluate("prefs", {"q": ranked(docs.split())}, measures, qrels_format=form)
     return [one.value for one in found.systems[0].measures.values()]
+
+
+def test_a_document_is_relevant_if_a_judge_has_it_above_level_0() -> None:
+    levels = {"g1": {"a": 0.0, "b": 0.5, "c": 0.0, "d": 2.0}, "g2": {"a": 0.0, "c": 1.0, "d": 0.0}}
+    rows = [PreferenceRow("q", group, "0", doc, level, 1) for group, docs in levels.items() for doc, level in docs.items()]
+    judged = judge_preferences([*rows, PreferenceRow("p", "g1", "0", "a", 0.0, 9)], "prefs")
+    assert judged.documents is not None
+    assert dict(zip(judged.documents.ids, judged.documents.grades.tolist(), strict=True)) == {"d": 1, "c": 1, "b": 1, "a": 0}
+    assert (judged.queries, judged.offsets.tolist(), judged.grades.tolist()) == (("q", "p"), [0, 4, 5], [1, 1, 1, 0, 0])
+    assert judged.preferences is not None
+    assert [[group.levels.tolist() for group in groups] for groups in judged.preferences] == [
+        [[0.0, 0.5, 0.0, 2.0], [0.0, 1.0, 0.0]],
+        [[0.0]],
+    ]
+    assert judged.preferences[0][1].codes.tolist() == [3, 1, 0]
 
 
 LEVELS = "\n".join(f"g s {doc} {level}" for doc, level in {"a": 3, "b": 2, "c": 0, "d": 6, "e": 0, "f": 2}.items())

@@ -34,7 +34,7 @@ def test_the_width_is_that_of_the_golden_values_and_near_the_normal_mixture_of_c
 def test_at_the_traffic_that_decides_the_interval_just_excludes_0(value: float, error: float, users: int) -> None:
     growth = growth_needed(value, error, users)
     if growth is not None and growth > 1:
-        low, _, _ = sequence_interval(value, error / math.sqrt(growth), users * growth)  # type: ignore[arg-type]
+        low, _, _ = sequence_interval(value, error / math.sqrt(growth), users * growth)
         assert low == pytest.approx(0, abs=1e-6)
 
 

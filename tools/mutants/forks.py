@@ -32,6 +32,8 @@ TESTS = "not slow and not release and not browser and not torch"
 """Those of `make test` that need neither Chromium nor PyTorch."""
 Functions = dict[tuple[str, int], list[FunctionType]]
 _OPTIONS = ("-q", "--tb=short", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants")
+_TEST_SECONDS = 20
+"""A fast test of a mutant that takes so many seconds of processor time does not end."""
 _LIMITS = {resource.RLIMIT_DATA: 8 << 30, resource.RLIMIT_FSIZE: 1 << 30, resource.RLIMIT_CORE: 0}
 
 
@@ -285,10 +287,18 @@ def _run(root: Path, session: pytest.Session, request: Request, functions: Funct
         return {"test": "", "called": [], "end": "not changed"}
     items = _chosen(session.items, request.only)
     for item, following in zip(items, [*items[1:], None], strict=True):
+        if request.patch is not None and not request.trace:
+            _limit_test()
         session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if watch.failed:
             break
     return watch.report()
+
+
+def _limit_test() -> None:
+    """Limits the processor time of the process from now on."""
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (min(int(time.process_time()) + _TEST_SECONDS, most), most))
 
 
 def _chosen(items: Sequence[pytest.Item], only: Sequence[str] | None) -> list[pytest.Item]:
