@@ -347,6 +347,7 @@ def show_results(
     notes = (
         *(reused_sentences(results.reused_replies, "--ask-again") if args.format in ("json", "csv") else ()),
         *systems.masked_key_notes(results),
+        *systems.low_recall_notes(results),
         *systems.failed_call_notes(results),
         *systems.engine_notes(results),
         *value_notes(results.result.systems, MAX_NOTED_SYSTEMS),
