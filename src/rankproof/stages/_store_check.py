@@ -17,7 +17,7 @@ from rankproof.stores._memory import product_errors
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Search:
+class _StoreSearch:
     query: str
     vector: Matrix
     ranking: Ranking
@@ -36,8 +36,8 @@ class StoreCheck:
     def __init__(self, store: Store, vectors: PassageVectors, depth: int) -> None:
         self._vectors, self._depth, self._exact = vectors, depth, store.exact
         self._name = type(store).__name__
-        self._recorded: dict[str, _Search] = {}
-        self._replaced: list[_Search] = []
+        self._recorded: dict[str, _StoreSearch] = {}
+        self._replaced: list[_StoreSearch] = []
 
     def record(self, query: str, vector: Matrix, ranking: Ranking) -> None:
         """Records one search; the recall counts the last one of a query, a zero vector is left out."""
@@ -46,7 +46,7 @@ class StoreCheck:
         before = self._recorded.get(query)
         if before is not None and not before.has(ranking):
             self._replaced.append(before)
-        self._recorded[query] = _Search(query, vector, ranking)
+        self._recorded[query] = _StoreSearch(query, vector, ranking)
 
     def facts(self) -> Mapping[str, Any]:
         """The mean recall of the exact results over the queries, None without a query; nothing for an exact store."""
@@ -65,7 +65,7 @@ class StoreCheck:
     def _recall_facts(self, recall: float | None) -> dict[str, Any]:
         return {"recall_of_exact": recall, "recall_depth": self._depth, "recall_queries": len(self._recorded)}
 
-    def _checked(self, search: _Search) -> Ranking:
+    def _checked(self, search: _StoreSearch) -> Ranking:
         """The ranking with the inner products of the vectors; an error if the store returned other scores."""
         docs, scores = search.ranking
         if not docs:
@@ -79,7 +79,7 @@ class StoreCheck:
             raise self._wrong(search, what)
         return docs, products
 
-    def _check_nearest(self, search: _Search, ranking: Ranking, nearest: Ranking) -> None:
+    def _check_nearest(self, search: _StoreSearch, ranking: Ranking, nearest: Ranking) -> None:
         """Raises an error if a document is nearer than the last one returned, by more than rounding explains."""
         (docs, products), (wanted, scores) = ranking, nearest
         found = set(docs)
@@ -92,7 +92,7 @@ class StoreCheck:
             what = f"{len(wanted) - len(missing)} of the {len(wanted)} nearest documents, without {for_message(doc)}"
             raise self._wrong(search, f"its exact search found {what}")
 
-    def _wrong(self, search: _Search, what: str) -> ExternalError:
+    def _wrong(self, search: _StoreSearch, what: str) -> ExternalError:
         fix = "check the server, its version and what else writes to the collection, then run again"
         return ExternalError(f"the reply of {self._name} to query {for_message(search.query)} is wrong: {what}; {fix}")
 
