@@ -20,7 +20,6 @@ from rankproof._llm.embedding import CountingEncoder
 from rankproof._registry import Option
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check_settings
-from rankproof.stages._store_check import StoreCheck
 from rankproof.stages._text_vectors import (
     EncodesTexts,
     add_prompt,
@@ -30,6 +29,7 @@ from rankproof.stages._text_vectors import (
 )
 from rankproof.stages._vectors import PassageVectors, truncation_note
 from rankproof.stores._base import OpenStore, Store
+from rankproof.stores._check import StoreCheck
 from rankproof.stores._memory import Memory, best_kernel, memory_facts
 
 INGEST_BATCH = 4096

@@ -120,7 +120,7 @@ class PairPreferences:
 
 
 @dataclass(frozen=True, slots=True)
-class PairCounts:
+class PreferencesOfPairs:
     """The preferences of all people so far, of the present answers."""
 
     pairs: Annotated[tuple[PairPreferences, ...], Option("the pairs of systems")]
@@ -187,7 +187,12 @@ class AnswerBench(Feature):
         about = "saves which of two answers is better"
         yield ApiRoute("POST", f"{path}/duel", about, PreferenceRequest, Duel, self._prefer, needs="edit")
         yield ApiRoute(
-            "GET", f"{path}/counts", "how often each system was preferred", NoRequest, PairCounts, self._counted_preferences
+            "GET",
+            f"{path}/counts",
+            "how often each system was preferred",
+            NoRequest,
+            PreferencesOfPairs,
+            self._counted_preferences,
         )
 
     def _page(self, entry: LibraryEntry) -> PageResponse:
@@ -270,14 +275,14 @@ class AnswerBench(Feature):
         record_change(lambda: log.undo(made) if request.preferred is None else log.save(made))
         return self._next(call, results, person)
 
-    def _counted_preferences(self, call: ApiCall, request: NoRequest) -> PairCounts:
+    def _counted_preferences(self, call: ApiCall, request: NoRequest) -> PreferencesOfPairs:
         results = self._results(call.entry)
         present = {(duel.query, *duel.systems, duel.digest) for duel in _duels(results)}
         counts: dict[tuple[str, str], Counter[str]] = {}
         for made in self._made(call, results):
             if (made.query, made.a, made.b, made.answers) in present:
                 counts.setdefault((made.a, made.b), Counter())[made.preferred] += 1
-        return PairCounts(
+        return PreferencesOfPairs(
             tuple(PairPreferences(a, b, count[a], count[b], count[TIE]) for (a, b), count in sorted(counts.items()))
         )
 

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, Matrix
 from rankproof._data.ordering import Ranking
 from rankproof.errors import ExternalError, for_message
-from rankproof.stages._vectors import PassageVectors
 from rankproof.stores._base import ROUNDING, Store, ann_recall, vector_lengths
 from rankproof.stores._memory import product_errors
+
+
+class StoredVectors(Protocol):
+    """The vectors that a store was given."""
+
+    def search_all(self, queries: Matrix, k: int) -> list[Ranking]:
+        """The k nearest of each query, exactly."""
+        ...
+
+    def of_documents(self, docs: Sequence[str]) -> Matrix:
+        """The vectors of the documents."""
+        ...
+
+    def products(self, rows: Matrix, vector: Matrix) -> FloatArray:
+        """The inner products of the rows with the vector, as exact search computes them."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,7 +48,7 @@ class StoreCheck:
     The check is made when the facts are read, so that no search is timed with it; an approximate store gets its recall.
     """
 
-    def __init__(self, store: Store, vectors: PassageVectors, depth: int) -> None:
+    def __init__(self, store: Store, vectors: StoredVectors, depth: int) -> None:
         self._vectors, self._depth, self._exact = vectors, depth, store.exact
         self._name = type(store).__name__
         self._recorded: dict[str, _StoreSearch] = {}
