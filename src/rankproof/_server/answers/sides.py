@@ -117,14 +117,14 @@ def answer_parts(text: str, items: Iterable[ClaimItem]) -> Iterator[AnswerPart]:
 
 
 def _sources(
-    results: ExperimentResult, given: Sequence[str], items: Sequence[tuple[ClaimVerdict, ClaimItem]]
+    results: ExperimentResult, passages: Sequence[str], items: Sequence[tuple[ClaimVerdict, ClaimItem]]
 ) -> Iterator[AnswerSource]:
     """The texts of the claims; without a claim, the passages of the answer."""
     from rankproof._data.sentences import sentence_spans
 
     texts = {number: text for _, item in items for number, text in item.source_texts}
     if not texts:
-        texts = {number: results.contexts[id] for number, id in enumerate(given, 1) if id in results.contexts}
+        texts = {number: results.contexts[id] for number, id in enumerate(passages, 1) if id in results.contexts}
     for number, text in sorted(texts.items()):
         yield AnswerSource(number, tuple(text[start:stop] for start, stop in sentence_spans(text)))
 
