@@ -109,7 +109,7 @@ class PreferenceRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PairTally:
+class PairCounts:
     """How often each of two systems was preferred."""
 
     a: Annotated[str, Option("a system")]
@@ -120,10 +120,10 @@ class PairTally:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class PreferenceCounts:
     """The preferences of all people so far, of the present answers."""
 
-    pairs: Annotated[tuple[PairTally, ...], Option("the pairs of systems")]
+    pairs: Annotated[tuple[PairCounts, ...], Option("the pairs of systems")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,9 @@ class AnswerBench(Feature):
         yield ApiRoute("GET", f"{path}/duel", about, NoRequest, Duel, self._duel)
         about = "saves which of two answers is better"
         yield ApiRoute("POST", f"{path}/duel", about, PreferenceRequest, Duel, self._prefer, needs="edit")
-        yield ApiRoute("GET", f"{path}/tally", "how often each system was preferred", NoRequest, Tally, self._tally)
+        yield ApiRoute(
+            "GET", f"{path}/counts", "how often each system was preferred", NoRequest, PreferenceCounts, self._preference_counts
+        )
 
     def _page(self, entry: LibraryEntry) -> PageResponse:
         results = self._results(entry)
@@ -268,14 +270,16 @@ class AnswerBench(Feature):
         record_change(lambda: log.undo(made) if request.preferred is None else log.save(made))
         return self._next(call, results, person)
 
-    def _tally(self, call: ApiCall, request: NoRequest) -> Tally:
+    def _preference_counts(self, call: ApiCall, request: NoRequest) -> PreferenceCounts:
         results = self._results(call.entry)
         present = {(duel.query, *duel.systems, duel.digest) for duel in _duels(results)}
         counts: dict[tuple[str, str], Counter[str]] = {}
         for made in self._made(call, results):
             if (made.query, made.a, made.b, made.answers) in present:
                 counts.setdefault((made.a, made.b), Counter())[made.preferred] += 1
-        return Tally(tuple(PairTally(a, b, count[a], count[b], count[TIE]) for (a, b), count in sorted(counts.items())))
+        return PreferenceCounts(
+            tuple(PairCounts(a, b, count[a], count[b], count[TIE]) for (a, b), count in sorted(counts.items()))
+        )
 
     def _person(self, call: ApiCall) -> str:
         if len(self._people) == 1:
