@@ -13,7 +13,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._cli.main import main
-from rankproof._experiment.named_code import NamedCode
+from rankproof._io.named_code import NamedCode
 from support.scripted_server import Request, ScriptedServer, Sent
 
 SHOP = """

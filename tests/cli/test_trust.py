@@ -11,7 +11,7 @@ import pytest
 
 from rankproof._cli.main import main
 from rankproof._experiment.config_read import read_without_imports
-from rankproof._experiment.named_code import TRUSTED_FILE, models_with_code
+from rankproof._io.named_code import TRUSTED_FILE, models_with_code
 
 MODULE = """
 from pathlib import Path

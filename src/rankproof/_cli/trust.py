@@ -11,7 +11,7 @@ from rankproof.errors import UsageError, escape_invisible, for_message
 if TYPE_CHECKING:
     from rankproof._cli.terminal import Terminal
     from rankproof._experiment.experiment import Experiment
-    from rankproof._experiment.named_code import NamedCode
+    from rankproof._io.named_code import NamedCode
 
 
 def add_trust_option(parser: argparse._ActionsContainer) -> None:

@@ -109,7 +109,7 @@ class PreferenceRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PairPreferences:
+class PreferredAnswers:
     """How often each of two systems was preferred."""
 
     a: Annotated[str, Option("a system")]
@@ -120,10 +120,10 @@ class PairPreferences:
 
 
 @dataclass(frozen=True, slots=True)
-class PreferencesOfPairs:
+class AnswerPreferences:
     """The preferences of all people so far, of the present answers."""
 
-    pairs: Annotated[tuple[PairPreferences, ...], Option("the pairs of systems")]
+    pairs: Annotated[tuple[PreferredAnswers, ...], Option("the pairs of systems")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +187,7 @@ class AnswerBench(Feature):
         about = "saves which of two answers is better"
         yield ApiRoute("POST", f"{path}/duel", about, PreferenceRequest, Duel, self._prefer, needs="edit")
         yield ApiRoute(
-            "GET",
-            f"{path}/counts",
-            "how often each system was preferred",
-            NoRequest,
-            PreferencesOfPairs,
-            self._counted_preferences,
+            "GET", f"{path}/counts", "how often each system was preferred", NoRequest, AnswerPreferences, self._preference_counts
         )
 
     def _page(self, entry: LibraryEntry) -> PageResponse:
@@ -275,15 +270,15 @@ class AnswerBench(Feature):
         record_change(lambda: log.undo(made) if request.preferred is None else log.save(made))
         return self._next(call, results, person)
 
-    def _counted_preferences(self, call: ApiCall, request: NoRequest) -> PreferencesOfPairs:
+    def _preference_counts(self, call: ApiCall, request: NoRequest) -> AnswerPreferences:
         results = self._results(call.entry)
         present = {(duel.query, *duel.systems, duel.digest) for duel in _duels(results)}
         counts: dict[tuple[str, str], Counter[str]] = {}
         for made in self._made(call, results):
             if (made.query, made.a, made.b, made.answers) in present:
                 counts.setdefault((made.a, made.b), Counter())[made.preferred] += 1
-        return PreferencesOfPairs(
-            tuple(PairPreferences(a, b, count[a], count[b], count[TIE]) for (a, b), count in sorted(counts.items()))
+        return AnswerPreferences(
+            tuple(PreferredAnswers(a, b, count[a], count[b], count[TIE]) for (a, b), count in sorted(counts.items()))
         )
 
     def _person(self, call: ApiCall) -> str:
