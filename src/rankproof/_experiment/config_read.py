@@ -24,8 +24,7 @@ from rankproof._experiment.config_settings import (
 from rankproof._experiment.experiment import MAX_STAGE_DEPTH, TOO_MANY_STAGES_FIX, Experiment, stage_tree
 from rankproof._formats.read import SAMPLE, is_irds_name
 from rankproof._io.file_errors import near_path
-from rankproof._io.import_object import import_object
-from rankproof._io.named_code import NamedCode, models_with_code, not_imported
+from rankproof._io.named_code import NamedCode, import_object, models_with_code, not_imported
 from rankproof._io.paths import DATASET_PATTERN_FIX, is_pattern
 from rankproof._io.toml_file import KeyPath, TomlFile, read_toml, toml_value
 from rankproof._registry import Option, Registry, Setting

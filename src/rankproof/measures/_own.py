@@ -161,7 +161,7 @@ def remembered_measure(name: str) -> Measure | None:
 
 def import_measure(text: str) -> Measure:
     """The measure that `module:name` names; the module may be a file in the current folder."""
-    from rankproof._io.import_object import import_object
+    from rankproof._io.named_code import import_object
 
     module = text.partition(":")[0]
     imported = import_object(text)

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY, identity, identity_key, kind_name
-from rankproof._io.import_object import import_object
+from rankproof._io.named_code import import_object
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.stages._base import BuildContext
