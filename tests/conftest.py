@@ -49,9 +49,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Chooses the seed, and a home where the user has none, before pytest-xdist starts workers, which inherit both."""
+    """Chooses the seed, a configuration folder, and a home where the user has none, before pytest-xdist starts workers, which inherit both."""
     if os.environ.get(ORDER) == "random":
         os.environ[ORDER] = str(Random().randrange(1_000_000))
+    # What a test trusts stays out of the user's configuration.
+    os.environ["RANKPROOF_CONFIG"] = str(config.rootpath / ".pytest_cache" / "config")
     if not os.access(os.path.expanduser("~"), os.W_OK):  # ranx, numba and ir_datasets fail if they cannot write there
         home = config.rootpath / ".pytest_cache" / "home"
         home.mkdir(parents=True, exist_ok=True)

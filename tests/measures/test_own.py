@@ -209,7 +209,7 @@ def test_an_experiment_file_names_it_and_a_results_folder_is_read_with_it(folder
     (folder / "shop.toml").write_text(
         'dataset = "sample"\nmeasures = ["shop_measures:first_best", "nDCG@10"]\n[systems.bm25]\nstage = "bm25"\n', "utf-8"
     )
-    ran = rankproof(folder, "run", "shop.toml", "-o", "results")
+    ran = rankproof(folder, "run", "shop.toml", "--trust", "-o", "results")
     assert ran.returncode == 0, ran.stderr
     unknown = rankproof(folder, "explain", "results")
     assert unknown.returncode == 2
