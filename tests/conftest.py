@@ -49,7 +49,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Chooses the seed, a configuration folder, and a home where the user has none, before pytest-xdist starts workers, which inherit both."""
+    """Chooses what workers of pytest-xdist inherit: the seed, a configuration folder, and a home where the user has none."""
     if os.environ.get(ORDER) == "random":
         os.environ[ORDER] = str(Random().randrange(1_000_000))
     # What a test trusts stays out of the user's configuration.

@@ -21,7 +21,7 @@ import pytest
 
 from rankproof._executors.base import Resources
 from rankproof._executors.ray import RayExecutor
-from rankproof._executors.ray_cluster import ray_address
+from rankproof._executors.ray_cluster import _on_loopback, ray_address
 from rankproof._version import __version__
 from rankproof.errors import ExternalError, InputError, UsageError
 from support import executor_tasks
@@ -330,3 +330,64 @@ def processes_of_session(session: int) -> list[int]:
             state, _, _, one = (path / "stat").read_text().rpartition(")")[2].split()[:4]
             found += [int(path.name)] if int(one) == session and state != "Z" else []
     return found
+
+
+LISTENERS = """
+import os, sys
+from pathlib import Path
+from rankproof._executors.ray_cluster import connect, token_file
+
+def sockets_of(process):
+    for link in (process / "fd").iterdir():
+        try:
+            name = os.readlink(link)
+        except OSError:
+            continue
+        if name.startswith("socket:["):
+            yield name[8:-1]
+
+with connect("ray") as ray, token_file(Path(sys.argv[1])) as token:
+    assert ray.get(ray.remote(lambda: 1).remote()) == 1
+    session, own = os.getsid(0), set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if int((process / "stat").read_text().rpartition(")")[2].split()[3]) == session:
+                own |= set(sockets_of(process))
+        except OSError:
+            continue
+    rows = [line.split() for name in ("tcp", "tcp6") for line in open(f"/proc/net/{name}").readlines()[1:]]
+    print(*{row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[9] in own})
+    print(oct(os.stat(token.guard()[2]).st_mode & 0o777))
+"""
+LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+
+
+@pytest.mark.release
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_new_cluster_listens_on_loopback_alone_and_its_token_is_for_this_user(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LISTENERS, str(tmp_path)]
+    ran = subprocess.run(
+        command,
+        env={**os.environ, **ENVIRONMENT},
+        start_new_session=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    listeners, mode = ran.stdout.splitlines()[-2:]
+    assert listeners
+    assert set(listeners.split()) <= LOOPBACK
+    assert mode == "0o600"
+
+
+def test_the_switch_to_loopback_ends_with_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    monkeypatch.delenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", raising=False)
+    before = ray._private.ray_constants.ENABLE_RAY_CLUSTER
+    with _on_loopback(ray):
+        assert not ray._private.ray_constants.ENABLE_RAY_CLUSTER
+        assert os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] == "0"
+    assert before == ray._private.ray_constants.ENABLE_RAY_CLUSTER
+    assert "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER" not in os.environ

@@ -74,7 +74,7 @@ def connect(on: str) -> Iterator[Any]:
     _check_reachable(on, _cluster_address(ray, on) if address == _AUTO else address)
     # Ray's sockets need a short path.
     folder = working_folder("/tmp" if os.path.isdir("/tmp") else None) if address == _LOCAL else None
-    with _without_messages(ray):
+    with _without_messages(ray), _on_loopback(ray) if address == _LOCAL else contextlib.nullcontext():
         try:
             _init(ray, on, address, {} if folder is None else {"include_dashboard": False, "_temp_dir": folder.path})
             yield ray
@@ -82,6 +82,26 @@ def connect(on: str) -> Iterator[Any]:
             ray.shutdown()
             if folder is not None:
                 folder.remove()
+
+
+_CLUSTERS_VARIABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Without clusters of several machines, as by default on macOS and Windows, Ray listens on the loopback address alone."""
+
+
+@contextlib.contextmanager
+def _on_loopback(ray: Any) -> Iterator[None]:
+    """Lets the processes of a new cluster listen on the loopback address, instead of on all."""
+    constants = ray._private.ray_constants
+    before, variable = constants.ENABLE_RAY_CLUSTER, os.environ.get(_CLUSTERS_VARIABLE)
+    constants.ENABLE_RAY_CLUSTER, os.environ[_CLUSTERS_VARIABLE] = False, "0"
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = before
+        if variable is None:
+            del os.environ[_CLUSTERS_VARIABLE]
+        else:
+            os.environ[_CLUSTERS_VARIABLE] = variable
 
 
 def _cluster_address(ray: Any, on: str) -> str:
@@ -159,6 +179,9 @@ class Token:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             file = temporary_file(os.fspath(self.folder))
+            if hasattr(os, "fchmod"):
+                # The workers are processes of the same user.
+                os.fchmod(file.handle, 0o600)
             os.write(file.handle, self._number.encode())
         except OSError as error:
             raise cache_io_error(self.folder, error) from None
