@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -195,7 +196,34 @@ def read_experiment(
     path: Annotated[str | os.PathLike[str], Option("the experiment file")],
 ) -> Experiment:
     """Reads an experiment file. Paths in it are relative to the folder of the file."""
+    return experiment_of(read_toml(path))
+
+
+def read_system(path: str | os.PathLike[str], name: str) -> Experiment:
+    """A system of an experiment file with its inputs, all of them shown; the other systems are not built."""
     toml_file = read_toml(path)
+    kept = {key: value for key, value in toml_file.values.items() if key not in ("baseline", SYSTEMS_KEY)}
+    tables = {key: {**table, "hidden": False} for key, table in system_tables_of(toml_file.values, name).items()}
+    return experiment_of(replace(toml_file, values={**kept, SYSTEMS_KEY: tables}))
+
+
+def system_tables_of(values: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    """The table of a system and those of its inputs at any level."""
+    tables = values.get(SYSTEMS_KEY, {})
+    chosen: dict[str, dict[str, Any]] = {}
+    waiting = [name]
+    while waiting:
+        system = waiting.pop()
+        table = tables.get(system)
+        if system not in chosen and isinstance(table, dict):
+            chosen[system] = table
+            inputs = table.get("of", [])
+            waiting += [part for part in ([inputs] if isinstance(inputs, str) else inputs) if isinstance(part, str)]
+    return chosen
+
+
+def experiment_of(toml_file: TomlFile) -> Experiment:
+    """The experiment of a file that was read."""
     _check_top_level(toml_file)
     top = toml_file.values
     builder = Builder(toml_file, top[SYSTEMS_KEY])

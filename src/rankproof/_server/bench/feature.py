@@ -127,7 +127,7 @@ class Bench(Feature):
         found = self.bench_results(call.entry)
         results, query = found.results, _known_query(found.results, request.query)
         runs = [results.system_run(name) for name in (request.a, request.b)]
-        rankings: list[SideRanking] = [stored_ranking(found.inputs, run, query, found.view.measure) for run in runs]
+        rankings = [self.stored(found, run.name, query) for run in runs]
         sides = sides_of(results, self.finder(call.entry, results), query, rankings, request.depth)
         text = results.texts.get(query)
         return BenchPair(
@@ -137,6 +137,10 @@ class Bench(Feature):
             tuple(sides),
             self._why(found, request),
         )
+
+    def stored(self, found: BenchResults, system: str, query: str) -> SideRanking:
+        """The stored ranking of a system."""
+        return stored_ranking(found.inputs, found.results.system_run(system), query, found.view.measure)
 
     def _why(self, found: BenchResults, request: PairRequest) -> tuple[str, ...]:
         measure = bench_measure(found.results, found.overview)
