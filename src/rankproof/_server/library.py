@@ -104,7 +104,7 @@ class ResultsLibrary:
         """The id of a results folder that was written now."""
         path = os.path.abspath(folder)
         with self._lock:
-            if path not in self._paths and os.path.dirname(path) not in self._paths:
+            if not any(path in _results_folders(known) for known in self._paths):
                 self._paths.append(path)
         return next(entry.id for entry in self.entries() if entry.path == path)
 

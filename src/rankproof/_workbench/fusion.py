@@ -141,9 +141,8 @@ class FusionBench:
     """The values and rankings of fused runs of results."""
 
     def __init__(self, results: ExperimentResult, measure: Measure | None, fused: FusedRuns) -> None:
-        inputs = input_from_results(results, needs_judgements=False)
+        self._inputs = input_from_results(results, needs_judgements=False)
         self.fused, self._measure = fused, measure
-        self._qrels, self._runs, self._options = inputs.qrels, fused.runs, inputs.options
         self._objectives: dict[int, FusionObjective] = {}
         self._lock = Lock()
 
@@ -158,9 +157,10 @@ class FusionBench:
         """The values of settings with rankings of this depth."""
         with self._lock:
             if depth not in self._objectives:
-                options = replace(self._options, read_options=replace(self._options.read_options, depth=depth))
-                judged = prepare_judgements(self._qrels, self._options)
-                self._objectives = {depth: FusionObjective(self._qrels, judged, self._runs, self.measure, options)}
+                measure, qrels, usual = self.measure, self._inputs.qrels, self._inputs.options
+                options = replace(usual, read_options=replace(usual.read_options, depth=depth))
+                judged = prepare_judgements(qrels, usual)
+                self._objectives = {depth: FusionObjective(qrels, judged, self.fused.runs, measure, options)}
             return self._objectives[depth]
 
     def values(self, changes: Mapping[str, Any]) -> dict[str, float]:

@@ -15,10 +15,10 @@ from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.decision.queries_needed import rounded_up
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.inputs import input_from_results
+from rankproof._analysis.values import format_points
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.ordering import Ranking
 from rankproof._data.run import Run
-from rankproof._data.text import format_value
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._io.files import write_blocks
@@ -310,36 +310,40 @@ def _proof(result: TunedResult, against: WithFirst, decision: Decision, first: s
     low, high = (None, None) if gain.interval is None else gain.interval
     proven = is_better(gain, result.direction) and name in decision.systems
     naive = result.best_value - result.baselines[1].value
-    sentence = _proven_sentence(gain, first, name) if proven else _open_sentence(result, against, decision, gain, first, name)
+    sentence = _proven_sentence(result, first, name) if proven else _open_sentence(result, against, decision, first, name)
     shown = settings_text(result.best)
     return Proof(proven, sentence, gain.mean, low, high, naive, shown, decision.sentences[0], results, toml)
 
 
-def _proven_sentence(gain: HeldOutGain, first: str, name: str) -> str:
-    assert gain.interval is not None, "what is proven has an interval"
-    low, high = gain.interval
-    return (
-        f"Proven: {for_message(name)} is better than {for_message(first)} by {gain.mean:+.4f} "
-        f"({LEVEL:.0%} CI {low:+.4f} to {high:+.4f}) on queries that did not choose its settings."
-    )
+def _proven_sentence(result: TunedResult, first: str, name: str) -> str:
+    what = f"Proven: {for_message(name)} is better than {for_message(first)} by {_shown_gain(result)}"
+    return f"{what} on queries that did not choose its settings."
 
 
-def _open_sentence(result: TunedResult, against: WithFirst, decision: Decision, gain: HeldOutGain, first: str, name: str) -> str:
-    interval = "" if gain.interval is None else f" ({LEVEL:.0%} CI {gain.interval[0]:+.4f} to {gain.interval[1]:+.4f})"
-    what = f"Not proven: {for_message(name)} against {for_message(first)} {gain.mean:+.4f}{interval} on held-out queries"
-    return f"{what}: {_how_many_more(result, against, decision, gain)}."
+def _open_sentence(result: TunedResult, against: WithFirst, decision: Decision, first: str, name: str) -> str:
+    what = f"Not proven: {for_message(name)} minus {for_message(first)} is {_shown_gain(result)} on held-out queries"
+    return f"{what}: {how_many_more(result, against, decision)}."
 
 
-def _how_many_more(result: TunedResult, against: WithFirst, decision: Decision, gain: HeldOutGain) -> str:
+def _shown_gain(result: TunedResult) -> str:
+    """The held-out gain over A with its interval."""
+    gain, measure = result.baselines[1].gain, result.measure
+    if gain.interval is None:
+        return f"{format_points(gain.mean, measure)} {measure}"
+    low, high = (format_points(end, measure).removesuffix(" pp") for end in gain.interval)
+    return f"{format_points(gain.mean, measure)} {measure} ({LEVEL:.0%} CI {low} to {high})"
+
+
+def how_many_more(result: TunedResult, against: WithFirst, decision: Decision) -> str:
     """About how many more queries prove a gain as large as the one observed with a chance of 80%."""
-    known = len(result.queries)
+    known, gain = len(result.queries), result.baselines[1].gain
     if gain.mean * result.direction <= 0:
         return "no gain, which more queries are unlikely to change"
     statistics = paired_statistics(differences(result.held.means, against.first), result.weights)
     deviation = statistics.deviation * (result.held.folds / (result.held.folds - 1)) ** 0.5
     needed = queries_needed(gain.mean, deviation, 1 - LEVEL)
     if not is_better(gain, result.direction) and needed is not None and needed > known:
-        more, gained = rounded_up(needed - known), format_value(abs(gain.mean))
+        more, gained = rounded_up(needed - known), format_points(abs(gain.mean), result.measure)
         return f"about {more:,} more queries prove a gain of {gained} with a chance of 80%"
     likely = None if decision.needed is None else decision.needed.likely
     if likely is not None and likely > known:

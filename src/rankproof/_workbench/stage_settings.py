@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
+from rankproof._fusion.method import METHODS, PARAMETERS
 from rankproof._io.option_schema import plain_value
 from rankproof._registry import Setting
 from rankproof._server.bench.port import Knob, KnobKind
@@ -13,6 +14,7 @@ from rankproof._tune.parameters import USUAL_VALUES, changed_part, named_axis, p
 from rankproof.errors import UsageError, for_message
 from rankproof.stages._base import Stage
 from rankproof.stages._engines.base import EngineStage
+from rankproof.stages._fuse import Fuse
 
 _KINDS: Mapping[Any, KnobKind] = {
     int: "integer",
@@ -65,7 +67,7 @@ def part_settings(systems: Mapping[str, Stage], stage: Stage) -> dict[str, PartS
 
 def _kind(part: Any, setting: Setting) -> KnobKind | None:
     """What a setting takes, None for one that the bench does not change."""
-    if setting.option.role not in ("", "fields"):
+    if setting.option.role not in ("", "fields") or not _is_used(part, setting.key):
         return None
     if isinstance(part, EngineStage):
         if setting.key not in _OF_ENGINES:
@@ -75,6 +77,11 @@ def _kind(part: Any, setting: Setting) -> KnobKind | None:
     if _choices(setting):
         return "choice"
     return _KINDS.get(setting.type)
+
+
+def _is_used(part: Any, key: str) -> bool:
+    """Whether a fusion uses the setting; every setting of another part counts."""
+    return not isinstance(part, Fuse) or key in ("method", "depth") or key not in PARAMETERS or key in METHODS[part.method].uses
 
 
 def _choices(setting: Setting) -> tuple[str, ...]:
@@ -87,12 +94,16 @@ def _choices(setting: Setting) -> tuple[str, ...]:
 
 def stage_knobs(systems: Mapping[str, Stage], stage: Stage, changes: Mapping[str, Any], *, but: bool = False) -> Iterator[Knob]:
     """The knobs of a system, each computed by running the system again; with `but` without those of the system itself."""
+    named = {system: name for name, system in reversed(list(systems.items()))}
     for name, chosen in part_settings(systems, stage).items():
         if but and chosen.part == stage:
             continue
         setting, default = chosen.setting, plain_value(chosen.value)
         shown = str(default).lower() if isinstance(default, bool) else default
-        option = setting.option
+        option, choices = setting.option, _choices(setting)
+        if chosen.kind == "weights":
+            choices = tuple(named.get(part, part_name(part)) for part in chosen.part.inputs())
+            shown = [1.0] * len(choices) if shown is None else shown
         yield Knob(
             name,
             option.description,
@@ -100,7 +111,7 @@ def stage_knobs(systems: Mapping[str, Stage], stage: Stage, changes: Mapping[str
             changes.get(name, shown),
             shown,
             False,
-            _choices(setting),
+            choices,
             option.least,
             option.most,
             usual_values(chosen),
