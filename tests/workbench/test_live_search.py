@@ -146,3 +146,23 @@ def test_run_files_say_why_they_cannot_be_asked(tmp_path: Path, opened: tuple[Re
     assert "stored rankings" in listed.why_not_search
     assert [knob.key for knob in listed.knobs] == ["method", "k", "weights"]
     workbench.close()
+
+
+def test_python_code_that_nobody_trusted_is_not_imported(opened: tuple[ResultsLibrary, BenchSource], tmp_path: Path) -> None:
+    library, source = opened
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / "harmful.py").write_text("raise SystemExit('imported')\n")
+    (folder / "experiment.toml").write_text('dataset = "sample"\n[systems.own]\nstage = "python"\nfunction = "harmful:run"\n')
+    text = (folder / "experiment.toml").read_text()
+    foreign = replace(
+        source, entry=replace(source.entry, path=str(folder)), results=replace(source.results, experiment=text), stamp="foreign"
+    )
+    workbench = SystemsWorkbench(library, tmp_path / "cache", edit=True)
+    with pytest.raises(UsageError, match="names Python code that was not trusted before: harmful:run"):
+        workbench.search(foreign, "own", {}, JELLY)
+    trusting = SystemsWorkbench(library, tmp_path / "cache", edit=True, trust=True)
+    with pytest.raises(SystemExit, match="imported"):
+        trusting.search(foreign, "own", {}, JELLY)
+    workbench.close()
+    trusting.close()

@@ -62,7 +62,7 @@ def outside_parts(results: ExperimentResult, system: str) -> list[str]:
 class SystemSource:
     """The experiment of results as far as one system needs it."""
 
-    def __init__(self, source: BenchSource, system: str, *, may_ask: bool) -> None:
+    def __init__(self, source: BenchSource, system: str, *, may_ask: bool, trust: bool = False) -> None:
         results = source.results
         if not source.entry.is_folder or not results.experiment:
             fix = "serve the folder of `rankproof run`"
@@ -70,13 +70,27 @@ class SystemSource:
         outside = outside_parts(results, system)
         if outside and not may_ask:
             raise UsageError(f"{for_message(system)} uses {outside[0]}", fix="start `rankproof serve` with --edit")
-        self.experiment = read_system(os.path.join(source.entry.path, EXPERIMENT_FILE), system)
+        self.experiment = _trusted_system(os.path.join(source.entry.path, EXPERIMENT_FILE), system, trust=trust)
         self.system, self.fingerprint = system, results.fingerprint
 
     @property
     def stage(self) -> Stage:
         """The system as it was run."""
         return self.experiment.systems[self.system]
+
+
+def _trusted_system(path: str, system: str, *, trust: bool) -> Experiment:
+    """The system with its inputs; Python code that it names is imported only if the user trusts it."""
+    experiment, code = read_system(path, system, imports=False)
+    if not code.names:
+        return experiment
+    if not trust and not code.is_trusted():
+        names = ", ".join(map(for_message, code.names))
+        raise UsageError(
+            f"{for_message(system)} names Python code that was not trusted before: {names}",
+            fix="read that code, then start `rankproof serve` with --trust",
+        )
+    return read_system(path, system, imports=True)[0]
 
 
 def check_searches(stage: Stage) -> None:

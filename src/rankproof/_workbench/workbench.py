@@ -44,12 +44,14 @@ class RebuiltSystem:
 
 @dataclass(eq=False)
 class SystemsWorkbench:
-    """The workbench of results folders; `home` is the cache folder, `edit` allows to run systems and to ask engines."""
+    """The workbench of results folders; `home` is the cache folder, `edit` allows to run systems and to ask engines,
+    `trust` to import the Python code that an experiment names."""
 
     library: ResultsLibrary
     home: Path | None
     budget: Budget = field(default_factory=Budget)
     edit: bool = False
+    trust: bool = False
 
     def __post_init__(self) -> None:
         self._sources: LruCache[SystemSource] = LruCache(_MOST_REBUILT)
@@ -142,7 +144,7 @@ class SystemsWorkbench:
             raise UsageError("this server is read-only", fix=_NEEDS_EDIT)
 
     def _source(self, source: BenchSource, system: str) -> SystemSource:
-        make: Callable[[], SystemSource] = lambda: SystemSource(source, system, may_ask=self.edit)  # noqa: E731
+        make: Callable[[], SystemSource] = lambda: SystemSource(source, system, may_ask=self.edit, trust=self.trust)  # noqa: E731
         return self._sources.get_or_create((source.key, system), make)
 
     def _source_or_none(self, source: BenchSource, system: str) -> SystemSource | None:

@@ -14,6 +14,7 @@ from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_dataset_options, add_input_options, dataset_of_runs
 from rankproof._cli.options import add_decision_options, decision_options, read_dataset_or_sample
 from rankproof._cli.terminal import Terminal
+from rankproof._cli.trust import add_trust_option
 from rankproof._data.validation import BUDGET, SEED
 from rankproof._registry import Option
 from rankproof.errors import UsageError, escape_invisible, for_message
@@ -116,6 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_decision_options(parser.add_argument_group("decision on run files"))
     add_flags(parser, ServeArguments)
+    add_trust_option(parser)
     parser.set_defaults(output=None)
 
 
@@ -187,7 +189,7 @@ def _workbench(args: argparse.Namespace, library: ResultsLibrary) -> Workbench:
     from rankproof._llm.budget import Budget
     from rankproof._workbench.workbench import SystemsWorkbench
 
-    return SystemsWorkbench(library, cache_home(), args.budget or Budget(), edit=args.edit)
+    return SystemsWorkbench(library, cache_home(), args.budget or Budget(), edit=args.edit, trust=args.trust)
 
 
 def _permissions(args: argparse.Namespace) -> Iterator[Permission]:
