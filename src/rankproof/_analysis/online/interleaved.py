@@ -64,9 +64,8 @@ class Preferences(SessionValues):
         won, decided = (sum((kind(one) for one in others), np.zeros(len(self.users))) for kind in (_won, np.abs))
         count = int(self.users.max(initial=-1)) + 1
         estimate = ratio_of(sums_by(self.users, won, count), sums_by(self.users, decided, count), least=1.0)
-        low, high = self.sequence(estimate) if estimate.users else (0.0, 1.0)
         value = estimate.value if estimate.users else 0.5
-        ends = max(low, 0.0), min(high, 1.0)
+        ends = self.sequence(estimate, 0.0, 1.0)
         clicks = int(self.credits[:, system].sum()) if self.has_teams else None
         return SystemValue(self.systems[system], value, ends, int(np.count_nonzero(won)), estimate.users, clicks)
 

@@ -51,9 +51,13 @@ def analyse_log(log: SearchLog, options: OnlineOptions) -> OnlineResult:
     if kind == "one":
         named = f"one variant, {for_message(log.variants[0])}" if len(log.variants) == 1 else "one ranking system"
         raise InputError(f"the log holds {named}, so there is nothing to compare", fix=_LOG_FIX, source=log.sources[0])
+    for field in options.by:
+        if not log.sessions.texts[field][1]:
+            raise UsageError(
+                f"no session has a value of {for_message(field)}",
+                fix="name a field of query_attributes, or a column of the table",
+            )
     clicks = log.clicks(options.clicks)
-    if not len(clicks):
-        raise _no_clicks(log, options)
     experiment = (_interleaving if kind == "interleaving" else _variants)(log, clicks, options)
     decision = decide_live(experiment.case)
     notes = (*log.notes, *log.dropped(), *experiment.notes)
@@ -72,7 +76,7 @@ class _Experiment:
 
 def kind_of(log: SearchLog, experiment: str | None = None) -> LogKind:
     """What a log holds: lists of several systems interleaved, variants of an A/B test, or one ranking system."""
-    is_interleaved = bool((log.sessions.draft >= 0).any() or (log.sessions.teams != NO_TEAM).any() or len(log.systems))
+    is_interleaved = bool((log.sessions.draft >= 0).any() or len(log.systems))
     has_variants = len(log.variants) > 1
     if is_interleaved and has_variants and experiment is None:
         what = f"the log holds interleaved lists and the variants {in_a_sentence([*map(for_message, sorted(log.variants))])}"
@@ -80,12 +84,24 @@ def kind_of(log: SearchLog, experiment: str | None = None) -> LogKind:
     return "interleaving" if is_interleaved else "ab" if has_variants else "one"
 
 
-def _no_clicks(log: SearchLog, options: OnlineOptions) -> InputError:
-    what = f"no clicks on documents that were shown, in {pluralise(len(log.sessions), 'session')}"
-    present = ", ".join(map(for_message, log.actions))
-    fix = f"its actions are {present}: --click ACTION names the one that counts" if present else "add the log of events"
+def _check_clicks(log: SearchLog, clicks: Events, options: OnlineOptions) -> None:
+    """Clicks decide, so a log without any is an error that says why it has none."""
+    if len(clicks):
+        return
     dropped = "; ".join(log.dropped())
-    return InputError(f"{what}{f' ({dropped})' if dropped else ''}", fix=fix, source=log.sources[0])
+    what = f"no clicks on documents that were shown, in {pluralise(len(log.sessions), 'session')}"
+    named = np.isin(log.events.action, [at for at, action in enumerate(log.actions) if action in options.clicks])
+    if named.any():
+        what = f"{pluralise(int(named.sum()), 'click names', 'clicks name')} neither a rank nor a document that was shown"
+        fix = "log the rank or the document of each click, or count sessions with an action by --primary ACTION"
+    elif not len(log.sessions):
+        fix = "no session is left: correct the rows that were dropped"
+    elif len(log.events):
+        present = ", ".join(for_message(log.actions[code]) for code in np.unique(log.events.action).tolist())
+        fix = f"its actions are {present}: --click ACTION names the one that counts, and --primary ACTION decides an A/B test"
+    else:
+        fix = "add the log of events"
+    raise InputError(f"{what}{f' ({dropped})' if dropped else ''}", fix=fix, source=log.sources[0])
 
 
 def _during(log: SearchLog, options: OnlineOptions) -> BoolArray:
@@ -128,6 +144,7 @@ def _interleaving(log: SearchLog, clicks: Events, options: OnlineOptions) -> _Ex
     ):
         if is_given:
             raise UsageError(f"{flag} is for A/B tests, and the log holds interleaved lists", fix=f"leave out {flag}")
+    _check_clicks(log, clicks, options)
     during = _during(log, options)
     drafts, kept = _drafts(log, during, options)
     draft = log.drafts[drafts[-1]] if drafts else Draft("", TEAM_DRAFT, tuple(sorted(log.systems)))
@@ -245,6 +262,8 @@ def _variants(log: SearchLog, clicks: Events, options: OnlineOptions) -> _Experi
         raise InputError(what, fix="give each user one variant", source=log.sources[0])
     adjust = options.since is not None
     primary = _primary(options.primary, log)
+    if primary.needs_clicks:
+        _check_clicks(log, clicks, options)
     further = [parse_live_metric(text) for text in options.metrics]
     guardrails = [parse_guardrail(text) for text in options.guardrails]
     _check_times(log, [primary, *further, *(guardrail.metric for guardrail in guardrails)])
