@@ -374,3 +374,19 @@ def test_the_net_preference_is_twice_the_preference_of_chapelle_and_others() -> 
     large = peer["large"]
     many = [(1, 0)] * large["A"] + [(0, 1)] * large["B"] + [(1, 1)] * large["Draw"]
     assert _net_preference(many) / 2 == pytest.approx(large["preference"])
+
+
+def test_lists_of_one_system_each_are_an_ab_test_and_the_fix_works(tmp_path: Path) -> None:
+    lines = ["session,user,system,rank,doc,action"]
+    for at in range(400):
+        system = ("bm25", "hybrid")[at % 2]
+        lines += [f"s{at},u{at},{system},{rank},d{rank},shown" for rank in (1, 2)]
+        lines += [f"s{at},u{at},{system},1,d1,click"] * (at % 2 or at % 3 > 0)
+    file = tmp_path / "log.csv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="each list is of one system, bm25 or hybrid: this is no interleaving"):
+        rp.online(str(file))
+    for options in ({"columns": {"variant": "system"}}, {"variant": "system"}):
+        result = rp.online(str(file), **options)  # type: ignore[arg-type]
+        assert result.kind == "ab"
+        assert result.decision.systems == ("hybrid",)  # type: ignore[union-attr]

@@ -139,6 +139,17 @@ def first_teams(log: SearchLog, kept: BoolArray) -> Codes:
     return sessions.teams[competitive][first][kept[rows]]
 
 
+def are_lists_of_single_systems(log: SearchLog) -> bool:
+    """Whether lists name their systems, several in all and never two in one list."""
+    sessions = log.sessions
+    own = np.flatnonzero(sessions.teams >= 0)
+    if not len(own) or (sessions.draft >= 0).any():
+        return False
+    team, session = sessions.teams[own], np.repeat(np.arange(len(sessions), dtype=np.int32), sessions.lengths)[own]
+    together = session[1:] == session[:-1]
+    return len(np.unique(team)) > 1 and not bool((together & (team[1:] != team[:-1])).any())
+
+
 def shared_sessions(log: SearchLog, kept: BoolArray) -> int:
     """How many of these lists hold only documents of all systems."""
     lengths = log.sessions.lengths

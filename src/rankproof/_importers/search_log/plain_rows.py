@@ -51,6 +51,8 @@ def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[s
     plain = {normalised_name(name): name for name in reversed(names) if name not in options.columns.values()}
     roles = {role: next((plain[name] for name in usual if name in plain), None) for role, usual in ROLES.items()}
     roles |= {"user": options.user or roles["user"], "variant": options.variant or roles["variant"], **options.columns}
+    if roles["system"] == roles["variant"]:
+        roles["system"] = None
     found = {role: name for role, name in roles.items() if name is not None and name in names}
     if missing := [role for role in REQUIRED if role not in found]:
         what = f"no column for the {missing[0]} of a row; columns: {listed}"
