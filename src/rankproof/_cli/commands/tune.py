@@ -22,6 +22,7 @@ from rankproof._cli.output import (
     write_or_show,
 )
 from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._cli.trust import add_trust_option, read_trusted_experiment
 from rankproof._experiment.options import ExecutionArguments
 from rankproof.errors import UsageError, for_message
 
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     validation = parser.add_argument_group("search and validation")
     add_flags(validation, tune, ("search", "folds", "repeats", "seed"))
     validation.add_argument("--dry-run", action="store_true", help="say how many trials there are, and stop")
+    add_trust_option(validation)
     how = parser.add_argument_group("execution, with --config")
     add_flags(how, ExecutionArguments, ("jobs", "cache"))
     how.add_argument("--no-cache", action="store_true", help="do not use the cache")
@@ -104,8 +106,8 @@ def _refuse(args: argparse.Namespace, names: Sequence[str], what: str, fix: str)
     """Refuses options that the input does not use."""
     for name in names:
         if getattr(args, name) != args.parser.get_default(name) and getattr(args, name):
-            given = "run files are" if name == "files" else f"--{name.replace('_', '-')} is"
-            raise UsageError(f"{given} {what}", fix=fix)
+            subject = "run files are" if name == "files" else f"--{name.replace('_', '-')} is"
+            raise UsageError(f"{subject} {what}", fix=fix)
 
 
 def _measure(args: argparse.Namespace) -> str:
@@ -149,23 +151,22 @@ def _runs_dataset(args: argparse.Namespace) -> str | None:
     """The dataset of the experiment file: --dataset, or judgements that are in the folder of one."""
     if args.output is None:
         return None
-    found: str | None = args.dataset or (args.files[0] if os.path.isdir(args.files[0]) else None)
-    if found is None:
+    dataset: str | None = args.dataset or (args.files[0] if os.path.isdir(args.files[0]) else None)
+    if dataset is None:
         raise UsageError("an experiment file needs the queries of the runs", fix="name their dataset with --dataset FOLDER")
-    return found if found == "sample" or found.startswith("irds:") else os.path.abspath(found)
+    return dataset if dataset == "sample" or dataset.startswith("irds:") else os.path.abspath(dataset)
 
 
 def _tune_system(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal) -> Tuning | None:
     from rankproof._api.tuning import chosen_system, tune_system
     from rankproof._cli.execution_options import run_options
     from rankproof._cli.progress import RunProgress
-    from rankproof._experiment.config_read import read_experiment
     from rankproof._tune.tuning import tunable_measure
 
     _refuse(args, _ONLY_RUNS, "not used with --config", "leave out what is for run files: the experiment file has its own")
     # What a search function prints is not part of the output.
     with redirect_stdout(sys.stderr):
-        experiment = read_experiment(args.config)
+        experiment = read_trusted_experiment(args.config, args, terminal)
     tuned = chosen_system(experiment, args.system, _vary(args.vary))
     if args.dry_run:
         _say_trials(tuned.space, plan, terminal)
@@ -175,15 +176,15 @@ def _tune_system(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal)
         return tune_system(experiment, args.system, _vary(args.vary), measure, plan, run_options(args, progress))
 
 
-def _vary(given: Sequence[str]) -> dict[str, str | None]:
+def _vary(texts: Sequence[str]) -> dict[str, str | None]:
     """Each parameter with the text of its values, None for the usual ones."""
-    found: dict[str, str | None] = {}
-    for text in given:
+    varied: dict[str, str | None] = {}
+    for text in texts:
         key, has_values, values = text.partition("=")
         if not key or (has_values and not values):
             raise UsageError(f"--vary {text} has no {'values' if key else 'parameter'}", fix="write --vary k1=0.6,0.9,1.2")
-        found[key] = values if has_values else None
-    return found
+        varied[key] = values if has_values else None
+    return varied
 
 
 def _say_trials(space: Space, plan: TuningPlan, terminal: Terminal) -> None:

@@ -53,11 +53,11 @@ def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[s
     roles |= {"user": options.user or roles["user"], "variant": options.variant or roles["variant"], **options.columns}
     if roles["system"] == roles["variant"]:
         roles["system"] = None
-    found = {role: name for role, name in roles.items() if name is not None and name in names}
-    if missing := [role for role in REQUIRED if role not in found]:
+    columns = {role: name for role, name in roles.items() if name is not None and name in names}
+    if missing := [role for role in REQUIRED if role not in columns]:
         what = f"no column for the {missing[0]} of a row; columns: {listed}"
         raise InputError(what, fix=f"name it with --set {missing[0]}=COLUMN", source=source, line=1)
-    return found
+    return columns
 
 
 class PlainRows:
