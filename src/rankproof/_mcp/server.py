@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankproof._extras import extra
 from rankproof._io.import_object import reject_imports
 from rankproof._mcp.replies import as_json, reply
-from rankproof._mcp.tools import TOOLS, Access, Tool
+from rankproof._mcp.tools import TOOLS, Access, AgentTool
 from rankproof._version import __version__
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message
 
@@ -57,7 +57,7 @@ def tool_server(access: Access, limit: int, report: Callable[[Exception], None])
     return Server("rankproof", version=__version__, instructions=_INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-def _described(tool: Tool, access: Access) -> types.Tool:
+def _described(tool: AgentTool, access: Access) -> types.Tool:
     with extra("mcp"):
         from mcp import types
 
@@ -81,7 +81,7 @@ def answer(
         return escape_invisible(f"internal error: {type(error).__name__}: {error}"), None
 
 
-def _named(name: str) -> Tool:
+def _named(name: str) -> AgentTool:
     known = {tool.name: tool for tool in TOOLS}
     if name not in known:
         raise UsageError(f"no tool is called {for_message(name)}", fix=f"choose among {', '.join(known)}")

@@ -32,7 +32,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Tool:
+class AgentTool:
     """A tool: its name, which is that of the command, and the public function that it calls."""
 
     name: str
@@ -145,13 +145,13 @@ def _judges(arguments: Mapping[str, Any]) -> Iterator[str]:
 
 
 TOOLS = (
-    Tool("eval", "rankproof._evaluation.evaluate:evaluate"),
-    Tool("compare", "rankproof._api.analyses:compare"),
+    AgentTool("eval", "rankproof._evaluation.evaluate:evaluate"),
+    AgentTool("compare", "rankproof._api.analyses:compare"),
     # Texts and models of their own are for Python; the server sets the budget and the cache.
-    Tool("answers", "rankproof._api.answers:evaluate_answers", ("contexts", "encode", "model", "budget", "cache")),
-    Tool("explain", "rankproof._api.explain:explain"),
-    Tool("diagnose", "rankproof._api.analyses:diagnose"),
-    Tool("segments", "rankproof._api.analyses:segments"),
-    Tool("gate", "rankproof._api.checks:gate"),
-    Tool("report", "rankproof._api.output:report"),
+    AgentTool("answers", "rankproof._api.answers:evaluate_answers", ("contexts", "encode", "model", "budget", "cache")),
+    AgentTool("explain", "rankproof._api.explain:explain"),
+    AgentTool("diagnose", "rankproof._api.analyses:diagnose"),
+    AgentTool("segments", "rankproof._api.analyses:segments"),
+    AgentTool("gate", "rankproof._api.checks:gate"),
+    AgentTool("report", "rankproof._api.output:report"),
 )
