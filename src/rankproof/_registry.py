@@ -288,7 +288,7 @@ def _field_setting(part: Field[Any], hint: Any) -> Setting:
 
 def setting_of(name: str, hint: Any, default: Any) -> Setting:
     """The setting of that name, with the type and Option of an annotation."""
-    options = [one for one in get_args(hint)[1:] if isinstance(one, Option)] if get_origin(hint) is Annotated else []
+    options = [extra for extra in get_args(hint)[1:] if isinstance(extra, Option)] if get_origin(hint) is Annotated else []
     option = options[-1] if options else Option("")
     plain = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     kinds = get_args(plain) if get_origin(plain) in (Union, UnionType) else (plain,)
@@ -355,8 +355,8 @@ class RecordTable(Mapping[str, R]):
         """The modules of the table's home, in the order of the table."""
         from pkgutil import iter_modules
 
-        found = {module.name for module in iter_modules(getattr(import_module(self._home), "__path__", ()))}
-        return [f"{self._home}.{name}" for name in (*self._first, *sorted(found.difference(self._first)))] or [self._home]
+        names = {module.name for module in iter_modules(getattr(import_module(self._home), "__path__", ()))}
+        return [f"{self._home}.{name}" for name in (*self._first, *sorted(names.difference(self._first)))] or [self._home]
 
     def _read(self) -> list[str]:
         """Imports every module of the table's home; their names in the order of the table, those of other packages last."""

@@ -133,7 +133,7 @@ def _python_settings(value: str) -> str:
     import re
 
     pairs = (pair.partition("=") for pair in re.split(r",(?=[a-z-]+=[A-Z]+(?:,|$))", value.strip("'")))
-    return "{" + ", ".join(f'"{key}": {_python_number(given)}' for key, _, given in pairs) + "}"
+    return "{" + ", ".join(f'"{key}": {_python_number(number)}' for key, _, number in pairs) + "}"
 
 
 def _python_number(value: str) -> str:

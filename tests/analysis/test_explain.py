@@ -24,7 +24,7 @@ from rankproof._data.dataset import Queries, Query
 from rankproof._data.run import Run
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._experiment.run import run_experiment
-from rankproof._formats.read import write_folder
+from rankproof._formats.read import read_qrels, write_folder
 from rankproof._fusion.fuse import fit_fusion, fuse
 from rankproof._fusion.method import METHODS
 from rankproof._results.folder import save_results
@@ -155,6 +155,15 @@ def evaluated_without(measure: str, doc: str) -> float:
     """The value of the ranking d1, d9, d2 with one document replaced by an unjudged one."""
     run = {"q1": {"x" if one == doc else one: score for one, score in (("d1", 3.0), ("d9", 2.0), ("d2", 1.0))}}
     return evaluate({"q1": {"d1": 1, "d2": 1}}, run, measure).value(measure)
+
+
+@pytest.mark.parametrize(("measure", "lost"), [("IPrec@0.5", 1 - 1 / 3), ("SetF", 0.8 - 0.4)])
+def test_what_a_value_loses_is_shown_with_judgements_of_subtopics_too(measure: str, lost: float, tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text("q1 1 d1 1\nq1 2 d2 1\nq1 1 d3 0\n", encoding="utf-8")
+    qrels = read_qrels(str(tmp_path / "qrels.txt"))
+    inputs = input_from_runs(qrels, {"a": Run.from_dict({"q1": {"d1": 3.0, "d9": 2.0, "d2": 1.0}})}, [measure])
+    (table, _) = explain_query(inputs, "a", measure, "q1")
+    assert table.records()[0]["contribution"] == pytest.approx(lost)
 
 
 def test_a_geometric_mean_has_no_sum_over_queries() -> None:

@@ -62,7 +62,7 @@ def test_preferences_are_given_blind_by_keyboard(new_page: NewPage, served: Visi
         assert done < 5
     playwright.expect(page.locator("#answers h2")).to_have_text("All pairs are decided")
     page.click("text=Show the counts")
-    playwright.expect(page.locator(".tally li")).to_have_count(1)
+    playwright.expect(page.locator(".preference-counts li")).to_have_count(1)
     assert len((tmp_path / "preferences.jsonl").read_text().splitlines()) == 3
 
 

@@ -71,8 +71,8 @@ def test_a_preference_names_no_system_before_it_is_given_and_the_sides_are_rando
     assert [line["preferred"] for line in made].count(ONE) == len(QUERIES) - 1
     assert 10 < sum(line["first"] == ONE for line in made) < 30
     assert set(made[0]) == {"query", "a", "b", "preferred", "first", "answers", "dataset", "who", "when"}
-    (tally,) = guest.get("/api/r/1/answers/tally").json["pairs"]
-    assert tally == {"a": ONE, "b": TWO, "a_preferred": 39, "b_preferred": 0, "ties": 1}
+    (counts,) = guest.get("/api/r/1/answers/counts").json["pairs"]
+    assert counts == {"a": ONE, "b": TWO, "a_preferred": 39, "b_preferred": 0, "ties": 1}
 
 
 def test_a_preference_is_taken_back_and_survives_a_restart(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_equal_answers_and_answers_that_changed_since_are_not_compared(tmp_path:
     new = saved(tmp_path / "new", claim_results(QUERIES[:2], answers=(ANSWERS[0], "Another answer.")))
     with serving([new], permissions=["edit"]) as visitor:
         assert visitor.enter().get("/api/r/1/answers/duel").json["done"] == 0
-        assert visitor.get("/api/r/1/answers/tally").json == {"pairs": []}
+        assert visitor.get("/api/r/1/answers/counts").json == {"pairs": []}
         assert visitor.post("/api/r/1/answers/duel", {"key": key, "preferred": "first"}).status == 409
 
 

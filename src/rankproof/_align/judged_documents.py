@@ -41,6 +41,17 @@ class SubtopicGrades:
             grades=self.grades[rows],
         )
 
+    def repeated(self, times: int, documents: int) -> SubtopicGrades:
+        """The grades of a single query, as if they were so many queries with `documents` judged documents each."""
+        copy = np.repeat(np.arange(times), len(self.documents))
+        return SubtopicGrades(
+            offsets=np.arange(times + 1) * len(self.names),
+            names=self.names * times,
+            documents=np.tile(self.documents, times) + copy * documents,
+            subtopics=np.tile(self.subtopics, times) + copy * len(self.names),
+            grades=np.tile(self.grades, times),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class JudgedDocuments:
@@ -60,6 +71,12 @@ class JudgedDocuments:
         span = slice(bounds[0], bounds[-1])
         subtopics = None if self.subtopics is None else self.subtopics.between(start, end, bounds)
         return JudgedDocuments(bounds - bounds[0], self.ids[span], self.grades[span], subtopics)
+
+    def repeated(self, times: int) -> JudgedDocuments:
+        """The documents of a single query, as if they were those of so many queries."""
+        count = len(self.ids)
+        subtopics = None if self.subtopics is None else self.subtopics.repeated(times, count)
+        return JudgedDocuments(np.arange(times + 1) * count, self.ids * times, np.tile(self.grades, times), subtopics)
 
 
 def judge_by_code(

@@ -72,8 +72,8 @@ def _runs_of(data: Any, options: EvaluateOptions) -> Mapping[str, Run]:
     from rankproof._evaluation.user_forms import Coercion
 
     if holds_results(data):
-        each = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else [data]
-        return named_runs([(one.name, {run.name: run.run for run in one.system_runs}) for one in map(results_of, each)])
+        parts = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else [data]
+        return named_runs([(result.name, {run.name: run.run for run in result.system_runs}) for result in map(results_of, parts)])
     coercion = Coercion(options.files.columns)
     if isinstance(data, Mapping):
         sources = {str(name): coercion.run(run, str(name)) for name, run in data.items()}
@@ -85,11 +85,11 @@ def _runs_of(data: Any, options: EvaluateOptions) -> Mapping[str, Run]:
     return RunSources(sources, options)
 
 
-def named_runs(found: Sequence[tuple[str, Mapping[str, Run]]]) -> dict[str, Run]:
+def named_runs(runs_of_experiments: Sequence[tuple[str, Mapping[str, Run]]]) -> dict[str, Run]:
     """The runs of several experiments; a name that occurs twice has that of its experiment before it."""
-    names = [name for _, runs in found for name in runs]
+    names = [name for _, runs in runs_of_experiments for name in runs]
     named: dict[str, Run] = {}
-    for experiment, runs in found:
+    for experiment, runs in runs_of_experiments:
         for name, run in runs.items():
             label = f"{experiment}/{name}" if names.count(name) > 1 else name
             if label in named:
@@ -125,18 +125,19 @@ def order_tables(inputs: AnalysisInput, other: Qrels | None, p: float) -> list[T
     labels = _labels(inputs.qrels.source, other.source)
     pairs: list[tuple[SystemOrder, SystemOrder]] = []
     for measure in measures:
-        one, another = (
-            system_order(each.result, measure, f"{measure} by {label}") for each, label in zip((own, theirs), labels, strict=True)
+        own_order, other_order = (
+            system_order(inputs_of_side.result, measure, f"{measure} by {label}")
+            for inputs_of_side, label in zip((own, theirs), labels, strict=True)
         )
-        pairs.append((one, another))
+        pairs.append((own_order, other_order))
     first, *others = correlate_orders(pairs, p=p)
     return [_noted(first, len(own.result.queries), len(inputs.result.queries)), *others]
 
 
-def _labels(one: str, other: str) -> tuple[str, str]:
+def _labels(own: str, other: str) -> tuple[str, str]:
     """Short names of two files of judgements."""
-    short = os.path.basename(one), os.path.basename(other)
-    return short if short[0] != short[1] else (one, other) if one != other else ("judgements", "other judgements")
+    short = os.path.basename(own), os.path.basename(other)
+    return short if short[0] != short[1] else (own, other) if own != other else ("judgements", "other judgements")
 
 
 def _noted(table: Table, common: int, queries: int) -> Table:
@@ -177,7 +178,7 @@ def stability(
         raise UsageError(f"pools is {type_phrase(pools)}", fix="pass a list of depths, such as [10, 20]")
     settings = StabilityOptions(splits, flip, rounds, tuple(pools), alpha, seed)
     inputs = analysis_input(data, runs, None if primary is None else [primary], options, usual=MAIN_MEASURES[:1])
-    given = list(other_qrels) if isinstance(other_qrels, list | tuple) else [other_qrels]
-    others = [read_other_judgements(one) for one in given]
+    sources = list(other_qrels) if isinstance(other_qrels, list | tuple) else [other_qrels]
+    others = [read_other_judgements(source) for source in sources]
     tables = check(inputs, others, settings, primary=primary, margin=margin, costs=costs, labels_by=labels_by)
     return Stability(with_value_notes(tables, inputs))

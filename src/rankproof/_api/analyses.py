@@ -177,12 +177,12 @@ def audit_tables(inputs: AnalysisInput, *, tools: bool, ties: bool, unjudged: bo
         tables.append(audit_ties(inputs))
     if unjudged or pairs or everything:
         whole = whole_rankings(inputs)
-        found = find_unjudged(whole)
-        about = [audit_unjudged(whole, found), audit_pool(whole, found)] if unjudged or everything else []
+        unjudged_pairs = find_unjudged(whole)
+        about = [audit_unjudged(whole, unjudged_pairs), audit_pool(whole, unjudged_pairs)] if unjudged or everything else []
         measures = inputs.result.systems[0].measures
         first = [name for name, measure in measures.items() if pairs or has_pair_changes(measure.measure)][:1]
         if pairs or everything:
-            about += [judge_next(found, name, pairs or FEW_PAIRS) for name in first]
+            about += [judge_next(unjudged_pairs, name, pairs or FEW_PAIRS) for name in first]
         notes = () if whole is inputs else (WHOLE_RANKINGS_NOTE,)
         tables += [replace(table, notes=(*table.notes, *notes)) for table in about]
     return tables
@@ -215,8 +215,10 @@ def segments(
     profiles = None if bands is None and profile is None else requested_profiles(bands, profile)
     inputs = with_run_texts(analysis_input(data, runs, measures, options), dataset)
     names = list(inputs.result.systems[0].measures)[: 1 if measures is None else None]
-    each = [make_tables(inputs, grouping, name, settings, profiles) for grouping in groupings(inputs, by) for name in names]
-    return Segments(with_value_notes([table for tables in each for table in tables], inputs))
+    tables_of_groupings = [
+        make_tables(inputs, grouping, name, settings, profiles) for grouping in groupings(inputs, by) for name in names
+    ]
+    return Segments(with_value_notes([table for tables in tables_of_groupings for table in tables], inputs))
 
 
 @public
@@ -242,8 +244,8 @@ def diagnose(
 
     checked_integer("failed", failed, 0)
     checked_integer("top", top)
-    given = with_run_texts(analysis_input(data, runs, measures, options), dataset)
-    inputs = with_system_runs(set_corpus_size(given, documents))
+    analysed = with_run_texts(analysis_input(data, runs, measures, options), dataset)
+    inputs = with_system_runs(set_corpus_size(analysed, documents))
     named = None if system is None else checked_system(inputs, system)
     groups = list(groupings(inputs, by))
     tables = make_tables(inputs, groups, system=named, cutoff=top, most=failed, rules=True)

@@ -133,16 +133,16 @@ def imported_logs(logs: Any, settings: Mapping[str, str]) -> Imported:
 
 
 def logs_with_texts(
-    given: LoggedAnswers, qrels: Qrels | None, contexts: Mapping[str, str] | None, corpus: Any, nuggets: NuggetsLike | None
+    logs: LoggedAnswers, qrels: Qrels | None, contexts: Mapping[str, str] | None, corpus: Any, nuggets: NuggetsLike | None
 ) -> LoggedAnswers:
     """The answers of logs with the judgements, texts and nuggets of other arguments."""
     if qrels is not None:
-        given = replace(given, qrels=qrels)
+        logs = replace(logs, qrels=qrels)
     if contexts:
-        given = replace(given, contexts={**given.contexts, **contexts})
+        logs = replace(logs, contexts={**logs.contexts, **contexts})
     if corpus is not None:
-        given = with_corpus(given, corpus_of(corpus))
-    return given if nuggets is None else with_nuggets(given, _nuggets(nuggets, given.queries) or {})
+        logs = with_corpus(logs, corpus_of(corpus))
+    return logs if nuggets is None else with_nuggets(logs, _nuggets(nuggets, logs.queries) or {})
 
 
 def check_no_texts(**arguments: Any) -> None:
@@ -181,7 +181,10 @@ def _table(log: Any, name: str) -> SourceTable:
 
 
 def document_texts(corpus: Any) -> dict[str, str]:
-    return {doc: f"{one.title}\n{one.text}" if one.title else one.text for doc, one in corpus_of(corpus).items()}
+    return {
+        doc: f"{document.title}\n{document.text}" if document.title else document.text
+        for doc, document in corpus_of(corpus).items()
+    }
 
 
 def _nuggets(nuggets: NuggetsLike | None, queries: Queries | None) -> Mapping[str, Sequence[Nugget]] | None:
@@ -192,7 +195,7 @@ def _nuggets(nuggets: NuggetsLike | None, queries: Queries | None) -> Mapping[st
         from rankproof._io.open import open_source
 
         return read_nuggets(open_source(os.fspath(nuggets)))
-    return {query: tuple(Nugget(one) if isinstance(one, str) else one for one in nugget) for query, nugget in nuggets.items()}
+    return {query: tuple(Nugget(part) if isinstance(part, str) else part for part in nugget) for query, nugget in nuggets.items()}
 
 
 def _references(references: Any) -> tuple[Any, Queries | None]:

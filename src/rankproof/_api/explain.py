@@ -80,7 +80,7 @@ def explain_inputs(inputs: AnalysisInput, asked: ExplainOptions, *, all_measures
     if asked.system is not None:
         system = checked_system(inputs, asked.system)
         return system, _tables(inputs, system, measures, asked), []
-    values = {one.name: one.measures[measures[0]] for one in inputs.result.systems}
+    values = {system_result.name: system_result.measures[measures[0]] for system_result in inputs.result.systems}
     best = best_system(values)
     tied = sum(abs(value.value - values[best].value) <= TIE_TOLERANCE for value in values.values())
     what = "the best" if tied == 1 else f"the first of {tied} tied for best"
@@ -103,8 +103,8 @@ def _tables(inputs: AnalysisInput, system: str, measures: list[str], asked: Expl
     if asked.query is not None and inputs.result.systems[0].measures[measures[0]].measure.kind == "answer":
         return [table for measure in measures for table in explain_answer_value(inputs, system, asked.query, measure)]
     if asked.query is not None:
-        each = [explain_query(inputs, system, measure, asked.query, rows=asked.top or ROWS) for measure in measures]
-        return [table for tables in each for table in tables]
+        tables_of_measures = [explain_query(inputs, system, measure, asked.query, rows=asked.top or ROWS) for measure in measures]
+        return [table for tables in tables_of_measures for table in tables]
     top = asked.top or TOP
     if asked.against is not None:
         against = checked_system(inputs, asked.against)

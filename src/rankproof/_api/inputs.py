@@ -47,11 +47,11 @@ def analysis_input(
     if isinstance(data, Mapping) and holds_results(data):
         loaded = _loaded(list(data.values()))
         named = _with_judges(measures, loaded)
-        each = zip(data, loaded, strict=True)
-        return join_inputs([replace(_one_input(one, named, options), name=str(name)) for name, one in each])
+        named_data = zip(data, loaded, strict=True)
+        return join_inputs([replace(_one_input(source, named, options), name=str(name)) for name, source in named_data])
     if isinstance(data, list | tuple) and holds_results(data):
         loaded = _loaded(data)
-        return join_inputs([_one_input(one, _with_judges(measures, loaded), options) for one in loaded])
+        return join_inputs([_one_input(source, _with_judges(measures, loaded), options) for source in loaded])
     return _one_input(data, measures, options)
 
 
@@ -182,7 +182,7 @@ def _with_answer_measures(inputs: AnalysisInput, measures: MeasuresLike, options
     if measures is None:
         return inputs
     evaluated = inputs.result.systems[0].measures
-    names = [str(one) for one in measures_in_results(measures, [one.measure for one in evaluated.values()])]
+    names = [str(measure) for measure in measures_in_results(measures, [measure.measure for measure in evaluated.values()])]
     if missing := [name for name in names if name not in evaluated]:
         raise UsageError(f"{missing[0]} was not evaluated", fix=f"choose from: {', '.join(evaluated)}")
     systems = (replace(system, measures={name: system.measures[name] for name in names}) for system in inputs.result.systems)

@@ -36,9 +36,9 @@ def agreement(
     raters: dict[str, Rater] = {}
     adjudicated: dict[Pair, int] = {}
     for name, source in _sources(judgements):
-        found, decided = _raters(name, source)
+        raters_of_source, decided = _raters(name, source)
         adjudicated.update(decided)
-        for rater in found:
+        for rater in raters_of_source:
             raters[rater.name] = _joined(raters[rater.name], rater) if rater.name in raters else rater
     return RaterAgreement(tuple(agreement_tables(rater_agreement(list(raters.values()), adjudicated))))
 
@@ -52,21 +52,21 @@ def _sources(judgements: Any) -> Iterator[tuple[str | None, Any]]:
         if twice := next((path for at, path in enumerate(paths) if path in paths[:at]), None):
             raise UsageError(f"{for_message(twice)} is specified twice", fix="specify each file of judgements once")
         short = {path: os.path.basename(path) for path in paths}
-        for at, one in enumerate(judgements, start=1):
-            path = os.fspath(one) if isinstance(one, str | os.PathLike) else None
+        for at, judged in enumerate(judgements, start=1):
+            path = os.fspath(judged) if isinstance(judged, str | os.PathLike) else None
             own = f"qrels {at}" if path is None else path if list(short.values()).count(short[path]) > 1 else None
-            yield own, one
+            yield own, judged
     else:
         yield None, judgements
 
 
-def _joined(one: Rater, other: Rater) -> Rater:
+def _joined(rater: Rater, other: Rater) -> Rater:
     """A rater of several files; two grades of one pair are an error."""
     for pair, grade in other.grades.items():
-        if one.grades.get(pair, grade) != grade:
-            what = f"{for_message(one.name)} has two grades for document {for_message(pair[1])} of query {for_message(pair[0])}"
+        if rater.grades.get(pair, grade) != grade:
+            what = f"{for_message(rater.name)} has two grades for document {for_message(pair[1])} of query {for_message(pair[0])}"
             raise UsageError(what, fix="pass one of the files, or give the people different names")
-    return Rater(one.name, {**one.grades, **other.grades}, one.is_machine, {**one.notes, **other.notes})
+    return Rater(rater.name, {**rater.grades, **other.grades}, rater.is_machine, {**rater.notes, **other.notes})
 
 
 def _raters(name: str | None, source: Any) -> tuple[list[Rater], Mapping[Pair, int]]:

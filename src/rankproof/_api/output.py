@@ -237,7 +237,7 @@ def plot(
     from rankproof._plots.settings import PlotSettings
 
     asked = [kind] if isinstance(kind, str) else list(kind)
-    if unknown := [one for one in asked if one not in (*PLOT_KINDS, "all")]:
+    if unknown := [item for item in asked if item not in (*PLOT_KINDS, "all")]:
         raise UsageError(f"unknown kind {for_message(str(unknown[0]))}", fix=f"choose from: {', '.join(PLOT_KINDS)}, all")
     inputs = with_run_texts(analysis_input(data, runs, measures, options), dataset)
     for name in (system, against):
@@ -246,6 +246,6 @@ def plot(
     settings = PlotSettings(width=width, by=by, system=system, against=against, all_measures=measures is not None)
     kinds = list(PLOT_KINDS) if "all" in asked else list(dict.fromkeys(asked))
     drawn = draw_plots(inputs, kinds, settings, "svg")
-    charts = [Plot(one.name, one.content.decode(), one.missing) for one in drawn]
+    charts = [Plot(item.name, item.content.decode(), item.missing) for item in drawn]
     left_out = (f"{chart.name}: {chart.missing}" for chart in charts if chart.missing)
     return Plots(tuple(chart for chart in charts if not chart.missing), (*value_notes(inputs.result.systems), *left_out))

@@ -109,14 +109,14 @@ def judge(
     given_qrels = () if qrels is None else (qrels_of(qrels),)
     people = human_grades(*given_qrels) if given_qrels else None
     results = results_of(dataset) if runs is None and holds_results(dataset) else None
-    given = _pooled_dataset(dataset, runs, pool) if results is None else _pooled_results(results, pool)
-    chosen = select_pairs(given.pools, people, given.known, unjudged=unjudged, sample=sample, seed=seed)
+    candidates = _pooled_dataset(dataset, runs, pool) if results is None else _pooled_results(results, pool)
+    chosen = select_pairs(candidates.pools, people, candidates.known, unjudged=unjudged, sample=sample, seed=seed)
     how = Thresholds(rel, judge_rel or rel, chosen.highest)
     with open_session(cache, budget) as session:
-        context = JudgeContext(given.queries, given.corpus(chosen.pairs), session)
-        found = judge_pairs(_judge(model), chosen.pairs, context, output, lambda label, done, total: None)
-        tables = judging_tables(found, context, chosen.human, chosen.pools, how)
-    judged = report_qrels(found)
+        context = JudgeContext(candidates.queries, candidates.corpus(chosen.pairs), session)
+        report = judge_pairs(_judge(model), chosen.pairs, context, output, lambda label, done, total: None)
+        tables = judging_tables(report, context, chosen.human, chosen.pools, how)
+    judged = report_qrels(report)
     return Judging(tuple(tables), judged, None if results is None else with_judgements(results, *given_qrels, judged))
 
 
@@ -223,9 +223,9 @@ def generate(
     with open_session(cache, budget) as session:
         chat = None if model is None else _chat_model(model)
         pipeline = GenerationPipeline(corpus, count, categories, tuple(fields), seed, chat, session)
-        found = pipeline.generate()
-        tables = (generated_table(found, None, pipeline.usage()), example_table(found))
-    queries, qrels = found.queries(), found.qrels()
+        generated = pipeline.generate()
+        tables = (generated_table(generated, None, pipeline.usage()), example_table(generated))
+    queries, qrels = generated.queries(), generated.qrels()
     return Generated(tables, queries, qrels, Dataset("generated", corpus, queries, qrels))
 
 

@@ -76,5 +76,5 @@ def tune(
     return tuning.tune_runs(data, runs, chosen, fusion, plan, make_evaluate_options(options), dataset=dataset)
 
 
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return tuple(given.split(",")) if isinstance(given, str) else tuple(given)
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(names.split(",")) if isinstance(names, str) else tuple(names)

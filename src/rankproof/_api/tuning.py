@@ -63,7 +63,7 @@ def tune_runs(
     sources = coercion.runs(runs, lambda: judged.queries)
     if len(sources) < 2:
         raise UsageError("fusion needs at least two runs", fix="pass two or more runs")
-    read = {name: read_source(one, name, options) for name, one in sources.items()}
+    read = {name: read_source(run, name, options) for name, run in sources.items()}
     notes = value_notes(evaluate_runs(judgements, read, [measure], options).systems, MAX_NOTED_SYSTEMS)
     objective = FusionObjective(judgements, judged, read, measure.with_rel(options.rel), options)
     space = fusion.space(len(read))
@@ -95,12 +95,12 @@ def _refuse_unused(options: EvaluateOptions) -> None:
 
 
 def _query_weights(queries: Sequence[str], qrels: Any, options: EvaluateOptions) -> FloatArray | None:
-    given = options.weights
-    if given is None and (dataset := as_dataset(qrels)) is not None:
-        given = dataset.queries.weights
-    if given is None:
+    weights = options.weights
+    if weights is None and (dataset := as_dataset(qrels)) is not None:
+        weights = dataset.queries.weights
+    if weights is None:
         return None
-    return np.array([given[query] for query in queries], np.float64)
+    return np.array([weights[query] for query in queries], np.float64)
 
 
 def _runs_toml(
@@ -124,16 +124,16 @@ def _runs_toml(
     reading: dict[str, Any] = {name: getattr(how, name) for name in ("order", "lower_is_better", "on_duplicate")}
     files: dict[str, Stage] = {name: RunFile(os.path.abspath(path), **reading) for name, path in sources.items()}
     inputs, depth = tuple(files.values()), how.depth or RunFile.depth
-    systems: dict[str, Stage] = {name: Fuse(inputs, depth=depth, **one) for name, one in fused.items()}
-    given = options.files
+    systems: dict[str, Stage] = {name: Fuse(inputs, depth=depth, **parameters) for name, parameters in fused.items()}
+    file_options = options.files
     experiment = Experiment(
         files,
         dataset=dataset,
         name=TUNED,
         rel=options.rel,
         judged_only=how.judged_only,
-        grade_map=given.grade_map,
-        on_conflict=given.on_conflict,
+        grade_map=file_options.grade_map,
+        on_conflict=file_options.on_conflict,
     )
     return tuned_toml(experiment, {**systems, **files}, result)
 

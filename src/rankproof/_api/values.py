@@ -283,10 +283,10 @@ class Plots(Viewed):
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Plot:
-        found = {plot.name: plot for plot in self.plots}
-        if name not in found:
-            raise UsageError(f"no chart is called {for_message(str(name))}", fix=f"choose from: {', '.join(found)}")
-        return found[name]
+        plots = {plot.name: plot for plot in self.plots}
+        if name not in plots:
+            raise UsageError(f"no chart is called {for_message(str(name))}", fix=f"choose from: {', '.join(plots)}")
+        return plots[name]
 
     def __len__(self) -> int:
         return len(self.plots)

@@ -100,18 +100,18 @@ class AnswerSource:
         if self.stored is not None:
             return replace(self.stored, answers=evaluated, rel=rel or self.stored.rel)
         assert self.given is not None
-        given, used = self.given, set(self.given.passages())
+        logs, used = self.given, set(self.given.passages())
         return answers_results(
             evaluated,
-            given.answers,
-            given.queries,
-            {passage: text for passage, text in given.contexts.items() if passage in used},
-            name=given.name,
+            logs.answers,
+            logs.queries,
+            {passage: text for passage, text in logs.contexts.items() if passage in used},
+            name=logs.name,
             runs=answer_input.inputs.runs,
-            qrels=given.qrels,
+            qrels=logs.qrels,
             rel=rel or 1,
             judged_documents=answer_input.judged_documents,
-            notes=given.notes,
+            notes=logs.notes,
         )
 
 
@@ -122,7 +122,7 @@ def _model_of(stage: Any) -> str | None:
     model = stage.get("model")
     if isinstance(model, Mapping) and isinstance(model.get("model"), str):
         return str(model["model"])
-    return next((found for part in stage.values() if (found := _model_of(part))), None)
+    return next((name for part in stage.values() if (name := _model_of(part))), None)
 
 
 def read_answer_source(args: argparse.Namespace) -> AnswerSource:
@@ -189,22 +189,22 @@ def read_logs(paths: Sequence[str], names: Sequence[str], settings: Mapping[str,
     files = [os.path.realpath(path) for path in paths]
     if twice := [path for path, file in zip(paths, files, strict=True) if files.count(file) > 1]:
         raise UsageError(f"{for_message(twice[0])} is specified twice", fix="specify each log once")
-    given = answers_of_logs(import_source(list(paths), ImportOptions(settings=settings or {}), importer=IMPORTER))
+    logs = answers_of_logs(import_source(list(paths), ImportOptions(settings=settings or {}), importer=IMPORTER))
     if not names:
-        return given
-    if len(names) != len(given.answers) or len(set(names)) < len(names):
-        systems = ", ".join(map(for_message, given.answers))
-        raise UsageError(f"{len(names)} names for {len(given.answers)} systems", fix=f"give each its own name: {systems}")
-    return replace(given, answers=dict(zip(names, given.answers.values(), strict=True)))
+        return logs
+    if len(names) != len(logs.answers) or len(set(names)) < len(names):
+        systems = ", ".join(map(for_message, logs.answers))
+        raise UsageError(f"{len(names)} names for {len(logs.answers)} systems", fix=f"give each its own name: {systems}")
+    return replace(logs, answers=dict(zip(names, logs.answers.values(), strict=True)))
 
 
-def _with_options(given: LoggedAnswers, args: argparse.Namespace) -> LoggedAnswers:
+def _with_options(logs: LoggedAnswers, args: argparse.Namespace) -> LoggedAnswers:
     """The answers with the judgements, documents and nuggets of the options."""
     from rankproof._api.answer_forms import logs_with_texts
     from rankproof._formats.read import read_qrels
 
     qrels = None if args.qrels is None else read_qrels(args.qrels, **judgement_options(args))
-    return logs_with_texts(given, qrels, None, args.corpus, args.nuggets)
+    return logs_with_texts(logs, qrels, None, args.corpus, args.nuggets)
 
 
 def _from_folder(args: argparse.Namespace) -> AnswerSource:
@@ -249,5 +249,5 @@ def _from_files(args: argparse.Namespace) -> LoggedAnswers:
         what = f"{for_message(path)} is no RAG log with answers or contexts, and there is no file of answers after it"
         raise UsageError(what, fix="specify files of answers as well, or name the columns of a log: --set question=COLUMN")
     queries = read_queries(open_source(path))
-    answers = {name: read_answers(open_source(each), queries) for name, each in name_runs_uniquely(paths, args.name).items()}
+    answers = {name: read_answers(open_source(log), queries) for name, log in name_runs_uniquely(paths, args.name).items()}
     return LoggedAnswers(os.path.basename(path), queries, answers)

@@ -49,9 +49,9 @@ def asked_judges(measures: Sequence[Measure]) -> set[str]:
 def check_judge_options(args: argparse.Namespace, measures: Sequence[Measure]) -> None:
     """Refuses options of a language model where no measure has one as its judge."""
     judges = asked_judges(measures)
-    given = [*server_options(args), *(name for name in ("model_file", "budget") if getattr(args, name) is not None)]
-    if given and not judges:
-        option = given[0].replace("_", "-")
+    options = [*server_options(args), *(name for name in ("model_file", "budget") if getattr(args, name) is not None)]
+    if options and not judges:
+        option = options[0].replace("_", "-")
         raise UsageError(f"--{option} is for a judge that calls a model", fix=f"name one with --judge, or leave out --{option}")
 
 
@@ -95,11 +95,13 @@ class EstimatingJudge:
         """Failed verdicts, which no value rests on; several cites support their sentence, so that each is asked for as well."""
         self._add(self._judge.estimate(tasks))
         score = 0.5 if self.has_scores else None
-        found = []
+        verdicts = []
         for task in tasks:
             verdict: Verdict = "supported" if len(task.shown or ()) > 1 else "failed"
-            found.append(tuple(task.verdict(claim, verdict, self.label, score=score, reason="dry run") for claim in task.claims))
-        return found
+            verdicts.append(
+                tuple(task.verdict(claim, verdict, self.label, score=score, reason="dry run") for claim in task.claims)
+            )
+        return verdicts
 
     def extract(self, texts: Sequence[tuple[str, str]], progress: Progress) -> list[tuple[str, ...] | None]:
         """The sentences of each text, which stand for the claims that a model would write."""
@@ -157,8 +159,11 @@ def _cost_table(judges: dict[str, tuple[Estimate, list[ChatModel]]]) -> Table:
         Column("tokens out", "count", "the most output tokens that the replies may have"),
         Column("money", about="at the prices of the options"),
     )
-    rows = [(name, one.calls, one.tokens_in, one.tokens_out, _money(one, models)) for name, (one, models) in judges.items()]
-    asks = any(one.calls for one, _ in judges.values())
+    rows = [
+        (name, estimate.calls, estimate.tokens_in, estimate.tokens_out, _money(estimate, models))
+        for name, (estimate, models) in judges.items()
+    ]
+    asks = any(estimate.calls for estimate, _ in judges.values())
     sentences = () if asks else ("No judge calls a language model.",)
     title = "Estimated calls of the judges of claims (dry run)"
     return Table("judge cost", title, columns, tuple(rows), sentences, (_NOTE,) if asks else ())

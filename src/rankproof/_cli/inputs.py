@@ -39,9 +39,9 @@ def are_answer_measures(measures: Sequence[str] | None) -> bool:
 
     if not measures:
         return False
-    found = parse_measures(list(measures))
-    of_answers = [measure for measure in found if isinstance(measure, AnswerMeasure)]
-    others = [measure for measure in found if not isinstance(measure, AnswerMeasure)]
+    parsed = parse_measures(list(measures))
+    of_answers = [measure for measure in parsed if isinstance(measure, AnswerMeasure)]
+    others = [measure for measure in parsed if not isinstance(measure, AnswerMeasure)]
     if of_answers and others:
         what = f"{of_answers[0]} measures answers and {others[0]} rankings, which have different queries"
         raise UsageError(what, fix="use one kind at a time")
@@ -81,9 +81,9 @@ def input_from_logs(paths: Sequence[str], args: argparse.Namespace) -> AnalysisI
     from rankproof._cli.answer_inputs import read_logs
     from rankproof._evaluation.result import subset_result
 
-    given = read_logs(paths, args.name)
+    logs = read_logs(paths, args.name)
     how = AnswerJudges(encode_texts, refuse_to_ask)
-    inputs = answer_input_from_files(given, args.measures, rel=args.rel or 1, how=how).inputs
+    inputs = answer_input_from_files(logs, args.measures, rel=args.rel or 1, how=how).inputs
     queries = _subset(args)
     return inputs if queries is None else replace(inputs, result=subset_result(inputs.result, set(queries)))
 
@@ -265,21 +265,28 @@ def _from_folders(
     args.measures = args.measures or list(of_rankings) or None
     if are_answer_measures(args.measures or also):
         named = list(map(str, measures_in_results(args.measures or also, results_measures(results))))
-        found = [input_from_answers(result, named, _subset(args)) for result in results]
+        inputs = [input_from_answers(result, named, _subset(args)) for result in results]
     else:
-        found = [input_from_results(result) for result in results]
+        inputs = [input_from_results(result) for result in results]
         if usual and not args.measures:
-            each = [usual_measures(one) for one in found]
-            args.measures = [*(each[0] if all(one == each[0] for one in each) else MAIN_MEASURES), *also]
-        found = [reevaluate(one, args) for one in found]
-    names = args.name or _experiment_names([one.name for one in found], args.files)
-    return join_inputs([replace(one, name=name) for one, name in zip(found, names, strict=True)])
+            measures_of_inputs = [usual_measures(analysed) for analysed in inputs]
+            args.measures = [
+                *(
+                    measures_of_inputs[0]
+                    if all(analysed == measures_of_inputs[0] for analysed in measures_of_inputs)
+                    else MAIN_MEASURES
+                ),
+                *also,
+            ]
+        inputs = [reevaluate(analysed, args) for analysed in inputs]
+    names = args.name or _experiment_names([analysed.name for analysed in inputs], args.files)
+    return join_inputs([replace(analysed, name=name) for analysed, name in zip(inputs, names, strict=True)])
 
 
 def _measures_of_answers(results: Sequence[ExperimentResult]) -> list[str] | None:
     """The measures of answers that all results have, None where there are none."""
-    each = [[] if result.answers is None else list(result.answers.systems[0].measures) for result in results]
-    return [name for name in each[0] if all(name in names for names in each)] or None
+    names_of_results = [[] if result.answers is None else list(result.answers.systems[0].measures) for result in results]
+    return [name for name in names_of_results[0] if all(name in names for names in names_of_results)] or None
 
 
 def _subset(args: argparse.Namespace) -> Collection[str] | None:

@@ -62,24 +62,24 @@ def server_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _model(args: argparse.Namespace, name: str | None, *, is_named: bool) -> ChatModel:
-    given = server_options(args)
+    options = server_options(args)
     if args.model_file is not None:
-        if (is_named and name is not None) or given.keys() - {"concurrency"}:
+        if (is_named and name is not None) or options.keys() - {"concurrency"}:
             raise UsageError("--model-file holds all settings of the model", fix="leave out --model and its options")
-        return _with_options(_from_file(args.model_file), given)
+        return _with_options(_from_file(args.model_file), options)
     if not name:
         raise UsageError("no model", fix="pass --model or --model-file")
-    return _model_named(name, given)
+    return _model_named(name, options)
 
 
-def _model_named(name: str, given: dict[str, Any]) -> ChatModel:
+def _model_named(name: str, options: dict[str, Any]) -> ChatModel:
     """A built-in model or a gguf file by its name, else a model of a server."""
     from rankproof.models._registry import any_chat_by_name, is_local_chat
 
-    if given and is_local_chat(name):
-        option = next(iter(given)).replace("_", "-")
+    if options and is_local_chat(name):
+        option = next(iter(options)).replace("_", "-")
         raise UsageError(f"--{option} is for a model behind a server, not for {for_message(name)}", fix="leave it out")
-    return any_chat_by_name(name, **given)
+    return any_chat_by_name(name, **options)
 
 
 def _from_file(path: str) -> ChatModel:
@@ -97,13 +97,13 @@ def _from_file(path: str) -> ChatModel:
     return model
 
 
-def _with_options(model: ChatModel, given: dict[str, Any]) -> ChatModel:
+def _with_options(model: ChatModel, options: dict[str, Any]) -> ChatModel:
     from dataclasses import replace
 
-    if not given:
+    if not options:
         return model
     try:
-        return replace(model, **given)  # type: ignore[type-var]
+        return replace(model, **options)  # type: ignore[type-var]
     except TypeError:
         raise UsageError("this model takes one request at a time", fix="leave out --concurrency") from None
 

@@ -31,36 +31,36 @@ def check_draft_options(args: argparse.Namespace) -> None:
             raise UsageError(what, fix=f"leave out --{name}; evaluate after a person has confirmed the nuggets")
 
 
-def draft_nuggets(given: LoggedAnswers, args: argparse.Namespace, terminal: Terminal) -> None:
+def draft_nuggets(logs: LoggedAnswers, args: argparse.Namespace, terminal: Terminal) -> None:
     """Writes a draft for each question that the file does not have yet; --dry-run estimates the cost."""
     from rankproof._cli.progress import RunProgress
     from rankproof._judge.claims.nuggets import NuggetDrafter, NuggetSettings, add_drafts
 
-    left = _left(given, args.draft_nuggets)
+    left = _left(logs, args.draft_nuggets)
     with llm_session(args) as session:
         drafter = NuggetDrafter(NuggetSettings(chat_model(args, args.judge)), session)
         if args.dry_run:
             show_tables([_estimate_table(drafter, left)], args, terminal)
             return
         with RunProgress(terminal) as progress:
-            found = drafter.draft(left, progress)
-    if left and not found.drafts:
-        raise ExternalError(f"no nugget was drafted: {'; '.join(found.notes())}")
-    add_drafts(args.draft_nuggets, found)
-    show_tables([_drafts_table(found)], args, terminal)
-    terminal.notes(tuple(found.notes()), every=True)
+            drafted = drafter.draft(left, progress)
+    if left and not drafted.drafts:
+        raise ExternalError(f"no nugget was drafted: {'; '.join(drafted.notes())}")
+    add_drafts(args.draft_nuggets, drafted)
+    show_tables([_drafts_table(drafted)], args, terminal)
+    terminal.notes(tuple(drafted.notes()), every=True)
     file = escape_invisible(shlex.quote(args.draft_nuggets))
     terminal.note(f"drafts are refused until a person confirms them: rankproof serve RESULTS --nuggets {file}")
 
 
-def _left(given: LoggedAnswers, path: str) -> list[NuggetSource]:
+def _left(logs: LoggedAnswers, path: str) -> list[NuggetSource]:
     """The questions without a line in the file."""
     from rankproof._formats.claims import read_nugget_drafts
     from rankproof._io.open import open_source
     from rankproof._judge.claims.nuggets import nugget_sources
 
     known = read_nugget_drafts(open_source(path)) if os.path.exists(path) else {}
-    return [source for source in nugget_sources(given) if source.query not in known]
+    return [source for source in nugget_sources(logs) if source.query not in known]
 
 
 def _estimate_table(drafter: NuggetDrafter, left: Sequence[NuggetSource]) -> Table:
@@ -78,10 +78,10 @@ def _estimate_table(drafter: NuggetDrafter, left: Sequence[NuggetSource]) -> Tab
     return Table("nugget cost", "Estimated calls to draft nuggets (dry run)", columns, (row,), (sentence,))
 
 
-def _drafts_table(found: DraftedNuggets) -> Table:
+def _drafts_table(drafted: DraftedNuggets) -> Table:
     from rankproof._data.table import Column, Table
 
-    nuggets = [nugget for draft in found.drafts for nugget in draft.nuggets]
+    nuggets = [nugget for draft in drafted.drafts for nugget in draft.nuggets]
     columns = (
         Column("questions", "count", "with a draft"),
         Column("vital", "count", "nuggets"),
@@ -90,5 +90,5 @@ def _drafts_table(found: DraftedNuggets) -> Table:
         Column("empty", "count", "questions whose texts hold no fact"),
     )
     vital = sum(nugget.importance == "vital" for nugget in nuggets)
-    row = (len(found.drafts), vital, len(nuggets) - vital, len(found.failed), len(found.empty))
+    row = (len(drafted.drafts), vital, len(nuggets) - vital, len(drafted.failed), len(drafted.empty))
     return Table("nugget drafts", "Drafts of nuggets", columns, (row,))

@@ -87,19 +87,19 @@ def look_log(args: argparse.Namespace) -> str | None:
 
     if args.log is not None:
         return str(args.log)
-    one = args.files[0] if len(args.files) == 1 and is_results_folder(args.files[0]) else None
-    return None if one is None else os.path.join(one, LOOKS_FILE)
+    folder = args.files[0] if len(args.files) == 1 and is_results_folder(args.files[0]) else None
+    return None if folder is None else os.path.join(folder, LOOKS_FILE)
 
 
 def without_repeats(option: str, pairs: Sequence[tuple[str, float]]) -> dict[str, float]:
     """The numbers by name; a name that an option repeats is an error."""
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for name, number in pairs:
-        if name in found:
-            what = f"{option} is given twice for {for_message(name)} ({found[name]:g} and {number:g})"
+        if name in numbers:
+            what = f"{option} is given twice for {for_message(name)} ({numbers[name]:g} and {number:g})"
             raise UsageError(what, fix="give it once")
-        found[name] = number
-    return found
+        numbers[name] = number
+    return numbers
 
 
 def decision_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -171,21 +171,21 @@ def read_segments(path: str, delimiter: str | None, encoding: str) -> dict[str, 
 
     source = open_source(path, encoding=encoding)
     parted = checked_delimiter(delimiter) or ("\t" if path.endswith((".tsv", ".tsv.gz")) else ",")
-    found: dict[str, tuple[str, int]] = {}
+    segments: dict[str, tuple[str, int]] = {}
     for at, (line, fields, comment) in enumerate(split_rows(numbered_text_lines(source), parted, source.name)):
         if comment or (at == 0 and fields[0].strip().lower() in _HEADERS):
             continue
         query, segment = _query_and_segment(fields, source.name, line)
-        earlier = found.setdefault(query, (segment, line))
+        earlier = segments.setdefault(query, (segment, line))
         if earlier[0] != segment:
             both = f"{for_message(segment)} and, on line {earlier[1]}, in {for_message(earlier[0])}"
             what = f"query {for_message(query)} is in {both}"
             raise InputError(what, fix="assign each query to one segment", source=source.name, line=line)
-    if not found:
+    if not segments:
         raise InputError(
             "the file has no queries", fix="write one query id and its segment on each line: q1,timing", source=source.name
         )
-    return {query: segment for query, (segment, _) in found.items()}
+    return {query: segment for query, (segment, _) in segments.items()}
 
 
 def _query_and_segment(fields: list[str], source: str, line: int) -> tuple[str, str]:

@@ -64,10 +64,10 @@ def write_or_show(text: str, output: str | None, terminal: Terminal) -> None:
 def _regular_file(path: str) -> os.stat_result | None:
     """The status of a file that could be overwritten, None if there is none."""
     try:
-        found = os.fstat(0) if path == "-" else os.stat(path)
+        status = os.fstat(0) if path == "-" else os.stat(path)
     except (OSError, ValueError):
         return None
-    return found if stat.S_ISREG(found.st_mode) else None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 MACHINE_JUDGEMENTS = "machine-judgements"
@@ -114,7 +114,7 @@ TO_FILE = "write to a file instead of standard output"
 
 
 def add_output_option(
-    group: argparse._ArgumentGroup, about: str = "write to a file instead of standard output", *, metavar: str = "FILE"
+    group: argparse._ActionsContainer, about: str = "write to a file instead of standard output", *, metavar: str = "FILE"
 ) -> None:
     """Adds the option that names the output."""
     group.add_argument("-o", "--output", metavar=metavar, help=about)

@@ -40,10 +40,10 @@ def fitted_page(page: str) -> str:
     width = stream_width(sys.stdout)
     lines: list[str] = []
     for part in re.split(r"(\n{2,})", page):
-        each = part.split("\n")
-        if all(line and not line[0].isspace() and not line.startswith("usage: ") for line in each):
-            each = [" ".join(each)] if max(map(len, each)) > width else each
-        lines.append("\n".join(line for one in each for line in _fitted_line(one, width, textwrap.wrap)))
+        part_lines = part.split("\n")
+        if all(line and not line[0].isspace() and not line.startswith("usage: ") for line in part_lines):
+            part_lines = [" ".join(part_lines)] if max(map(len, part_lines)) > width else part_lines
+        lines.append("\n".join(line for line_text in part_lines for line in _fitted_line(line_text, width, textwrap.wrap)))
     return "".join(lines)
 
 
@@ -133,7 +133,10 @@ class Parser(argparse.ArgumentParser):
 def _protect_dash_files(argv: Sequence[str]) -> list[str]:
     """The arguments; a file after `--` that begins with a dash becomes ./-file, so that it is no option."""
     at = argv.index("--") + 1 if "--" in argv else len(argv)
-    return [*argv[:at], *(f"./{one}" if one.startswith("-") and one != "-" else one for one in argv[at:])]
+    return [
+        *argv[:at],
+        *(f"./{argument}" if argument.startswith("-") and argument != "-" else argument for argument in argv[at:]),
+    ]
 
 
 class _HelpAll(argparse.Action):

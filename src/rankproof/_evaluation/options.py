@@ -168,10 +168,10 @@ def _checked_weights(weights: WeightsLike, encoding: str) -> Mapping[str, float]
     from rankproof._data.dataset import Queries, checked_weight
 
     if isinstance(weights, Queries):
-        found = weights.weights
-        if found is None:
+        by_query = weights.weights
+        if by_query is None:
             raise UsageError("weights are queries without a field weight", fix="give each a weight, or leave weights out")
-        return found
+        return by_query
     if not isinstance(weights, Mapping):
         raise UsageError(f"weights cannot be {type_phrase(weights)}", fix="pass {query: weight}, Queries, or a path")
     return {str(query): checked_weight(weight, str(query), source="weights") for query, weight in weights.items()}

@@ -47,16 +47,16 @@ class MeasuredAnswers:
 
 def ranking_measures(measures: MeasureChoice) -> list[Measure] | None:
     """The measures of rankings, None for the default set."""
-    found = (
+    chosen = (
         [] if measures is None else [measure for measure in parse_measures(measures) if not isinstance(measure, AnswerMeasure)]
     )
-    return found or None
+    return chosen or None
 
 
 def answer_measures(measures: MeasureChoice) -> list[AnswerMeasure] | None:
     """The measures of answers, None for the default set."""
-    found = [] if measures is None else [measure for measure in parse_measures(measures) if isinstance(measure, AnswerMeasure)]
-    return found or None
+    chosen = [] if measures is None else [measure for measure in parse_measures(measures) if isinstance(measure, AnswerMeasure)]
+    return chosen or None
 
 
 def evaluate_answering_systems(
@@ -78,11 +78,11 @@ def evaluate_answering_systems(
     if not answers:
         names = ", ".join(map(str, wanted or ()))
         return MeasuredAnswers(None, (f"no system answers: {names} cannot be measured",) if wanted else ())
-    given = sorted(passages_of(chain.from_iterable(answer.values() for answer in answers.values())))
-    judged_documents = {doc: judged for doc in given if (judged := document(doc)) != doc}
+    passages = sorted(passages_of(chain.from_iterable(answer.values() for answer in answers.values())))
+    judged_documents = {doc: judged for doc in passages if (judged := document(doc)) != doc}
     references = references_from_queries(queries)
     nuggets = nuggets_from_queries(queries)
-    if not references and not nuggets and not any(isinstance(one, ClaimMeasure) for one in wanted or ()):
+    if not references and not nuggets and not any(isinstance(measure, ClaimMeasure) for measure in wanted or ()):
         note = "no query has a reference answer (field answers): answers are saved, but not measured"
         return MeasuredAnswers(None, (note,), judged_documents)
     encode = Encoders(threads)
@@ -157,18 +157,18 @@ def passage_contexts(
     `replies` has texts of search engines, for documents that the corpus does not have. An id that stands for other texts in two
     systems, as a chunk of two sizes, is left out and noted.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     different: dict[str, None] = {}
     for system_run in system_runs:
         if system_run.answers is not None:
             reader = _PassageReader(systems[system_run.name], corpus, replies)
             for passage in passages_of(system_run.answers.values()):
                 text = reader.text(passage)
-                if text is not None and found.setdefault(passage, text) != text:
+                if text is not None and texts.setdefault(passage, text) != text:
                     different[passage] = None
     for passage in different:
-        del found[passage]
-    return found, tuple(_context_notes(different))
+        del texts[passage]
+    return texts, tuple(_context_notes(different))
 
 
 def _context_notes(different: Mapping[str, None]) -> Iterator[str]:

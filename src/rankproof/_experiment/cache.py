@@ -319,10 +319,10 @@ def _checked_records(count: int, journal: Journal) -> list[JournalRecord]:
     """The records of the journal; one with more blocks than expected is damaged and is emptied."""
     records = journal.records()
     if len(records) > count:
-        found = len(records)
+        blocks = len(records)
         records.clear()
         journal.clear()
-        raise cache_corruption_error(journal.path, f"{found} blocks instead of {count}", "it was emptied")
+        raise cache_corruption_error(journal.path, f"{blocks} blocks instead of {count}", "it was emptied")
     return records
 
 

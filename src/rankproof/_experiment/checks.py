@@ -50,12 +50,12 @@ def check_run_files(systems: Mapping[str, Stage], corpus: Corpus, queries: Seque
 
 def _check_run_file(stage: RunFile, corpus: Corpus, queries: Sequence[Query], label: str) -> None:
     rankings = stage.rankings()
-    found = [rankings[query.id][0][: stage.depth] for query in queries if query.id in rankings]
-    if rankings and queries and not found:
+    retrieved = [rankings[query.id][0][: stage.depth] for query in queries if query.id in rankings]
+    if rankings and queries and not retrieved:
         asked = first_ids([query.id for query in queries])
         what = f"{label}: the run has none of the queries: it has {first_ids(list(rankings))}, the dataset has {asked}"
         raise InputError(what, fix="specify a run on the queries of the dataset", source=stage.path)
-    check_known_documents(found, corpus, label)
+    check_known_documents(retrieved, corpus, label)
 
 
 def check_fields_exist(systems: Mapping[str, Stage], corpus: Corpus) -> None:
@@ -151,12 +151,16 @@ class UsedDevices:
 def used_devices(systems: Mapping[str, Stage]) -> UsedDevices:
     """The devices of all systems; a device that is not there is an error."""
     models = {name: list(_placed_models(stage)) for name, stage in systems.items()}
-    placements = {name: [model.placement() for model in found] for name, found in models.items() if found}
+    placements = {name: [model.placement() for model in own_models] for name, own_models in models.items() if own_models}
     described = {name: ", ".join(dict.fromkeys(map(_description, placement))) for name, placement in placements.items()}
-    on_gpu = [name for name, placement in placements.items() if any(one.on_gpu for one in placement)]
+    on_gpu = [name for name, placement in placements.items() if any(model_placement.on_gpu for model_placement in placement)]
     if on_gpu:
         return UsedDevices(described, (f"on a GPU: {'; '.join(f'{name} ({described[name]})' for name in on_gpu)}",))
-    idle = (idle_gpu_note(one.device, getattr(one, "precision", "auto")) for model in models.values() for one in model)
+    idle = (
+        idle_gpu_note(model_placement.device, getattr(model_placement, "precision", "auto"))
+        for model in models.values()
+        for model_placement in model
+    )
     return UsedDevices(described, tuple(dict.fromkeys(note for note in idle if note)))
 
 
@@ -197,9 +201,9 @@ def batch_agreement(pairs: Sequence[tuple[Query, Ranking, Ranking]], stage: Stag
 def _difference(batch: Ranking, single: Ranking) -> str:
     """The first rank at which the rankings differ, empty if they are equal to the last bit."""
     rows = zip_longest(*(list(zip(docs, np.asarray(scores).tolist(), strict=True)) for docs, scores in (batch, single)))
-    for rank, found in enumerate(rows, start=1):
-        if found[0] != found[1]:
-            first, other = ("nothing" if row is None else f"{for_message(row[0])} ({row[1]!r})" for row in found)
+    for rank, pair in enumerate(rows, start=1):
+        if pair[0] != pair[1]:
+            first, other = ("nothing" if row is None else f"{for_message(row[0])} ({row[1]!r})" for row in pair)
             return f"at rank {rank}: {first} in the batch, {other} alone"
     return ""
 

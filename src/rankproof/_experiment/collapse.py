@@ -63,23 +63,23 @@ def chunk_grades(qrels: Qrels, queries: Queries, document_chunks: ChunksOfDocume
     for query in only:
         answers = _answer_words(references, query)
         held = {doc for doc in qrels[query] if chunk_ids(doc) and _contains_answer(document_words(doc), answers)}
-        found = []
+        chunk_judgements = []
         for doc, grade in qrels[query].items():
             label = qrels.judge_labels.get((query, doc), "")
             # A document without chunks keeps its own id, which is in no ranking of chunks.
             for chunk in chunk_ids(doc) or (doc,):
                 own = grade if doc not in held or _contains_answer(chunk_words(chunk), answers) else min(grade, 0)
-                found.append(Judgement(query, chunk, own, judge_label=label))
-        is_cut = any(qrels[query][doc] >= rel for doc in held) and all(one.grade < rel for one in found)
+                chunk_judgements.append(Judgement(query, chunk, own, judge_label=label))
+        is_cut = any(qrels[query][doc] >= rel for doc in held) and all(judgement.grade < rel for judgement in chunk_judgements)
         cut += [query] if is_cut else []
-        grades += found
+        grades += chunk_judgements
     return ChunkGrades(Qrels(iter(grades), source=qrels.source), tuple(cut))
 
 
 def _answer_words(references: References, query: str) -> tuple[str, ...]:
     """The answers of the query as words, without empty ones."""
-    given = references[query].answers if query in references else ()
-    return tuple(_spaced_words(one) for one in given if split_words(one))
+    answers = references[query].answers if query in references else ()
+    return tuple(_spaced_words(answer) for answer in answers if split_words(answer))
 
 
 def _spaced_words(text: str) -> str:
@@ -178,8 +178,8 @@ class FieldValues(Mapping[str, str]):
     def documents(self, value: str) -> list[str]:
         """The ids of the documents with the value, in input order."""
         start, end = (np.searchsorted(self._hashes, np.uint64(id_hash(value.encode())), side) for side in ("left", "right"))
-        found = (partition.document(row) for partition, row in self._places(self._order[start:end]))
-        return [one.id for one in found if _field_value(self._corpus, one, self._field) == value]
+        documents = (partition.document(row) for partition, row in self._places(self._order[start:end]))
+        return [document.id for document in documents if _field_value(self._corpus, document, self._field) == value]
 
     @property
     def distinct(self) -> int:

@@ -79,14 +79,14 @@ def engine_output(client: EngineClient, queries: Sequence[Query], context: Build
     """What the engine replied; rankings of which most documents are unknown to the corpus are refused."""
     replies = tuple(_recorded(client, query, context) for query in queries)
     check_known_documents([reply.docs for reply in replies], context.corpus, label)
-    found = [reply for query in queries if isinstance(reply := client.find(query), EngineReply)]
+    received = [reply for query in queries if isinstance(reply := client.find(query), EngineReply)]
     earlier = [reply.asked for reply, query in zip(replies, queries, strict=True) if reply.asked and not client.was_sent(query)]
     return EngineOutput(
         replies,
         tuple(_notes(replies, queries, context)),
         _facts(replies),
-        {doc: text for reply in found for doc, text in reply.texts.items()},
-        bool(found) and not any(client.was_sent(query) for query in queries),
+        {doc: text for reply in received for doc, text in reply.texts.items()},
+        bool(received) and not any(client.was_sent(query) for query in queries),
         max((reply.asked for reply in replies), default=""),
         ReusedReplies(label, len(earlier), len(replies), min(earlier), max(earlier)) if earlier else None,
     )
@@ -119,8 +119,8 @@ def check_known_documents(rankings: Sequence[Sequence[str]], corpus: Corpus, lab
 
 def _check_any_known(name: str, client: EngineClient, queries: Sequence[Query], corpus: Corpus) -> None:
     """Refuses an engine that has retrieved documents but none of the corpus."""
-    found = (reply for query in queries if isinstance(reply := client.find(query), EngineReply))
-    docs = [doc for reply in found for doc in reply.docs]
+    replies = (reply for query in queries if isinstance(reply := client.find(query), EngineReply))
+    docs = [doc for reply in replies for doc in reply.docs]
     if docs and corpus and not any(doc in corpus for doc in docs):
         raise _mismatch(name, f"{len(docs)} of {len(docs)}", docs, corpus)
 

@@ -67,20 +67,20 @@ def estimate_cost(experiment: Experiment, storage: CorpusStorage | None = None, 
     queries = select_queries(experiment, dataset, loaded.own).queries(dataset)
     with LLMSession(budget=Budget(calls=0)) as session, MemoryBlockCache(lambda label, done, total: None) as block_cache:
         context = BuildContext(dataset.corpus, dataset.corpus.fingerprint(), block_cache, session=session)
-        found: dict[str, _Requests] = {name: {} for name in experiment.systems}
+        requests_of: dict[str, _Requests] = {name: {} for name in experiment.systems}
         for name, stage in experiment.systems.items():
             for part, on, changed in _stages_in_context(stage, context):
                 if isinstance(part, EngineStage):
-                    found[name][on.corpus_key, changed, ("asked", part)] = part, Estimate(calls=len(queries) * repeats)
+                    requests_of[name][on.corpus_key, changed, ("asked", part)] = part, Estimate(calls=len(queries) * repeats)
                 if isinstance(part, EstimatesCost) and part.paid_model is not None:
                     encoded = part.encoded_queries() if isinstance(part, EncodesQueries) else None
                     where = "" if encoded else on.corpus_key
                     times = repeats if is_asked(part) else 1
-                    found[name][where, changed, encoded or part] = part.paid_model, part.estimate(queries, on).times(times)
+                    requests_of[name][where, changed, encoded or part] = part.paid_model, part.estimate(queries, on).times(times)
                     if isinstance(part, EncodesPassages) and (passages := part.passages()):
-                        found[name][on.corpus_key, (), passages] = part.paid_model, passages.estimate(on.corpus)
-    systems = {name: _system_cost(requests) for name, requests in found.items()}
-    shared = {key: request for requests in found.values() for key, request in requests.items()}
+                        requests_of[name][on.corpus_key, (), passages] = part.paid_model, passages.estimate(on.corpus)
+    systems = {name: _system_cost(requests) for name, requests in requests_of.items()}
+    shared = {key: request for requests in requests_of.values() for key, request in requests.items()}
     return CostEstimate(systems, _system_cost(shared), len(queries))
 
 

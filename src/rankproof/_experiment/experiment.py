@@ -272,18 +272,18 @@ def _check_dataset(dataset: Dataset | str | os.PathLike[str]) -> Dataset | str:
     return path
 
 
-def checked_qrels(given: Any) -> tuple[Qrels | str, ...] | None:
+def checked_qrels(qrels: Any) -> tuple[Qrels | str, ...] | None:
     """The files and Qrels as a tuple, None without any."""
-    if given is None:
+    if qrels is None:
         return None
-    each = [given] if isinstance(given, Qrels | str | os.PathLike) else list(given)
-    found = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in each)
-    for one in found:
-        if not isinstance(one, Qrels | str) or one == "":
+    parts = [qrels] if isinstance(qrels, Qrels | str | os.PathLike) else list(qrels)
+    sources = tuple(os.fspath(source) if isinstance(source, os.PathLike) else source for source in parts)
+    for source in sources:
+        if not isinstance(source, Qrels | str) or source == "":
             raise UsageError(
-                f"qrels is {type_phrase(one)}", fix="give the path of a file of judgements, Qrels, or a list of them"
+                f"qrels is {type_phrase(source)}", fix="give the path of a file of judgements, Qrels, or a list of them"
             )
-    return found or None
+    return sources or None
 
 
 def default_systems(
@@ -340,6 +340,6 @@ def systems_built_on(systems: Mapping[str, Stage], result: Result) -> dict[str, 
     """The system that each system builds on: the best of its inputs, or unmeasured the first; None if no input is a system."""
     names = {stage: name for name, stage in reversed(list(systems.items()))}
     first = {system.name: measure for system in result.systems for measure in [*system.measures.values()][:1]}
-    quality = {name: -one.value if one.measure.higher_is_better is False else one.value for name, one in first.items()}
+    quality = {name: -value.value if value.measure.higher_is_better is False else value.value for name, value in first.items()}
     inputs = {name: [names[part] for part in stage.inputs() if part in names] for name, stage in systems.items()}
     return {name: max(parts, key=lambda part: quality.get(part, 0.0), default=None) for name, parts in inputs.items()}

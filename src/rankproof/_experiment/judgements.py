@@ -49,8 +49,8 @@ def load_dataset(experiment: Experiment, storage: CorpusStorage | None = None) -
     if isinstance(experiment.dataset, Dataset):
         return _in_partitions(experiment.dataset, where.partition_size)
     grades, rule = experiment.grade_map, experiment.on_conflict
-    found = read_stored_dataset(experiment.dataset, where, split=experiment.split, grade_map=grades, on_conflict=rule)
-    return _in_partitions(found, where.partition_size)
+    dataset = read_stored_dataset(experiment.dataset, where, split=experiment.split, grade_map=grades, on_conflict=rule)
+    return _in_partitions(dataset, where.partition_size)
 
 
 def _in_partitions(dataset: Dataset, size: int) -> Dataset:
@@ -76,10 +76,10 @@ def add_judgements(
             source if isinstance(source, Qrels) else read_qrels(source, grade_map=grade_map, on_conflict=on_conflict)
             for source in sources
         ]
-    for one in read:
-        if not any(query in own.queries for query in one):
+    for judgements in read:
+        if not any(query in own.queries for query in judgements):
             raise InputError(
-                "no judged query is among the queries", fix="specify the judgements of this dataset", source=one.source
+                "no judged query is among the queries", fix="specify the judgements of this dataset", source=judgements.source
             )
     joined = join_judgements((own.qrels, *read), on_conflict)
     names = {pair: name for source in sources if isinstance(source, str) for pair, name in _assessors(source)}

@@ -61,13 +61,13 @@ def chunk_rankings(
     """The systems that rank chunks: all of them where the documents are chunks, else those of a Chunked stage."""
     if collapse:
         chunks = collapse.document_chunks() if collapse.by_value else None
-        each = {name: _max_chunks(collapse.pool, stage_run.stage.depth) for name, stage_run in stage_runs.items()}
+        most_chunks = {name: _max_chunks(collapse.pool, stage_run.stage.depth) for name, stage_run in stage_runs.items()}
         return {
             name: ChunkRanks(stage_runs[name].output.rankings, chunks, "", max_chunks, len(collapse.values))
-            for name, max_chunks in each.items()
+            for name, max_chunks in most_chunks.items()
         }
-    found = {name: _chunk_ranks_of(stage_run, runner) for name, stage_run in stage_runs.items()}
-    return {name: ranks for name, ranks in found.items() if ranks}
+    ranks_of = {name: _chunk_ranks_of(stage_run, runner) for name, stage_run in stage_runs.items()}
+    return {name: ranks for name, ranks in ranks_of.items() if ranks}
 
 
 def evaluate_chunks(
@@ -81,11 +81,11 @@ def evaluate_chunks(
     known: dict[str, ChunkGrades] = {}
     systems: list[SystemResult] = []
     judged: tuple[str, ...] = ()
-    for name, one in ranks.items():
-        if one.key not in known:
-            known[one.key] = _chunk_qrels(one.document_chunks, dataset, options)
-        run = Run.from_rankings(name, queries, one.rankings).restricted_to(known[one.key].qrels)
-        result = evaluate_runs(known[one.key].qrels, {name: run}, measures, options)
+    for name, chunk_ranks in ranks.items():
+        if chunk_ranks.key not in known:
+            known[chunk_ranks.key] = _chunk_qrels(chunk_ranks.document_chunks, dataset, options)
+        run = Run.from_rankings(name, queries, chunk_ranks.rankings).restricted_to(known[chunk_ranks.key].qrels)
+        result = evaluate_runs(known[chunk_ranks.key].qrels, {name: run}, measures, options)
         systems += result.systems
         judged = result.queries
     if not systems:
@@ -181,8 +181,8 @@ def pool_notes(ranks: Mapping[str, ChunkRanks], runs: Mapping[str, Run], result:
 
 def _short_rankings(ranks: ChunkRanks, run: Run, enough: int) -> Sequence[int]:
     """The number of documents of each ranking that has too few because its chunks were used up."""
-    found = (run.offsets[1:] - run.offsets[:-1]).tolist()
-    pairs = zip(found, ranks.rankings, strict=True)
+    lengths = (run.offsets[1:] - run.offsets[:-1]).tolist()
+    pairs = zip(lengths, ranks.rankings, strict=True)
     return [count for count, (chunks, _) in pairs if len(chunks) >= ranks.max_chunks and count < enough]
 
 

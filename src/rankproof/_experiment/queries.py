@@ -81,16 +81,16 @@ def _unjudged_with_reference(experiment: Experiment, dataset: Dataset) -> tuple[
     if not (answering or chunked or experiment.collapse is not None):
         return ()
     references = references_from_queries(dataset.queries)
-    found = [query for query in references if query not in dataset.qrels] if answering else []
-    elsewhere = _judged_in_other_splits(experiment) if found else frozenset()
-    return tuple(query for query in found if query not in elsewhere)
+    unjudged = [query for query in references if query not in dataset.qrels] if answering else []
+    elsewhere = _judged_in_other_splits(experiment) if unjudged else frozenset()
+    return tuple(query for query in unjudged if query not in elsewhere)
 
 
 def _judged_in_other_splits(experiment: Experiment) -> frozenset[str]:
-    given = experiment.dataset
-    if isinstance(given, Dataset) or given == SAMPLE or not is_dataset_folder(path_text(given)):
+    dataset = experiment.dataset
+    if isinstance(dataset, Dataset) or dataset == SAMPLE or not is_dataset_folder(path_text(dataset)):
         return frozenset()
-    return queries_of_other_splits(path_text(given), split=experiment.split)
+    return queries_of_other_splits(path_text(dataset), split=experiment.split)
 
 
 def _sample(queries: tuple[str, ...], limit: int | None, seed: int) -> tuple[str, ...]:

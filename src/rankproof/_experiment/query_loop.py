@@ -49,11 +49,11 @@ class QueryLoop:
         if self._found is None:
             self._found = self._from(start)
         queries = [self._queries[at] for at in self._asked[start : start + _QUERIES_PER_BLOCK]]
-        found = list(islice(self._found, len(queries)))
-        rankings = [ranking for ranking, _, _ in found]
+        results = list(islice(self._found, len(queries)))
+        rankings = [ranking for ranking, _, _ in results]
         self._check(rankings, queries)
-        answers = [answer for _, answer, _ in found if answer] if self._answering else None
-        return query_block(rankings, [timer for _, _, timer in found], answers)
+        answers = [answer for _, answer, _ in results if answer] if self._answering else None
+        return query_block(rankings, [timer for _, _, timer in results], answers)
 
     def warm_up(self) -> None:
         """Asks the first queries without keeping their times."""

@@ -22,17 +22,17 @@ RepeatedRuns = Mapping[str, tuple[StageRun, ...]]
 def repeated_stage_runs(runner: StageRunner, systems: Mapping[str, Stage], repeats: int) -> RepeatedRuns:
     """The second and later runs of the systems that may vary; every repeat has its own recorded replies."""
     varying = {name: stage for name, stage in systems.items() if may_vary(stage)}
-    session, found = runner.context.session, dict[str, tuple[StageRun, ...]]()
+    session, repeated = runner.context.session, dict[str, tuple[StageRun, ...]]()
     try:
         for number in range(2, repeats + 1):
             session.repeat = number
             again = runner.for_repeat()
             again.ask_engines(varying)
             for name, stage in varying.items():
-                found[name] = (*found.get(name, ()), again.stage_run(stage, repeat_name(name, number)))
+                repeated[name] = (*repeated.get(name, ()), again.stage_run(stage, repeat_name(name, number)))
     finally:
         session.repeat = 1
-    return found
+    return repeated
 
 
 def with_other_rankings(repeated: RepeatedRuns, first: Mapping[str, StageRun]) -> dict[str, StageRun]:
@@ -45,8 +45,8 @@ def with_other_rankings(repeated: RepeatedRuns, first: Mapping[str, StageRun]) -
     }
 
 
-def _same_rankings(one: StageRun, other: StageRun) -> bool:
-    pairs = zip(one.output.rankings, other.output.rankings, strict=True)
+def _same_rankings(run: StageRun, other: StageRun) -> bool:
+    pairs = zip(run.output.rankings, other.output.rankings, strict=True)
     return all(list(own[0]) == list(others[0]) for own, others in pairs)
 
 
@@ -64,8 +64,8 @@ def with_repeats(system_run: SystemRun, repeated: RepeatedRuns, runs: Mapping[st
 
 def _with_replies(system_run: SystemRun, first: Mapping[str, RecordedReply], further: tuple[StageRun, ...]) -> SystemRun:
     """The search engine with what changed in its replies, and a note on it."""
-    each = [run.output.replies or () for run in further]
-    replies = {query: _compared(reply, [own[at] for own in each]) for at, (query, reply) in enumerate(first.items())}
+    replies_of_runs = [run.output.replies or () for run in further]
+    replies = {query: _compared(reply, [own[at] for own in replies_of_runs]) for at, (query, reply) in enumerate(first.items())}
     facts = {**system_run.facts, "changed": sum(bool(reply.changed) for reply in replies.values())}
     return replace(system_run, replies=replies, facts=facts, notes=(*system_run.notes, *changed_notes(replies.values())))
 
@@ -79,10 +79,10 @@ def _compared(reply: RecordedReply, further: Sequence[RecordedReply]) -> Recorde
 
 def _with_answers(answers: Answers | None, further: tuple[StageRun, ...]) -> Answers | None:
     """The answers with those of further runs as repeats."""
-    each = [run.output.answers for run in further if run.output.answers is not None]
-    if answers is None or not each:
+    answers_of_runs = [run.output.answers for run in further if run.output.answers is not None]
+    if answers is None or not answers_of_runs:
         return answers
-    repeats = {query: tuple(own[at] for own in each) for at, query in enumerate(answers)}
+    repeats = {query: tuple(own[at] for own in answers_of_runs) for at, query in enumerate(answers)}
     return Answers(dict(answers), source=answers.source, repeats=repeats)
 
 

@@ -93,9 +93,9 @@ def build_system_runs(
     system_runs = []
     for name, stage in systems.items():
         own, every = stage_runs[name].output, tuple(stage_runs[name].all_runs())
-        cost = total_cost(each.output.cost for each in every)
-        timed = all(each.output.times for each in every)
-        times = _sum_by_name([each.output.times for each in every]) if timed else {}
+        cost = total_cost(part.output.cost for part in every)
+        timed = all(part.output.times for part in every)
+        times = _sum_by_name([part.output.times for part in every]) if timed else {}
         system_runs.append(
             SystemRun(
                 name=name,
@@ -112,8 +112,8 @@ def build_system_runs(
                 reused=_reused(name, stage_runs[name], shown),
                 computed=own.computed,
                 from_cache=own.from_cache,
-                counts=_sum_by_name([each.output.counts for each in every]),
-                money=sum(each.money() for each in every),
+                counts=_sum_by_name([part.output.counts for part in every]),
+                money=sum(part.money() for part in every),
                 answers=None
                 if own.answers is None
                 else Answers(dict(zip(runs[name].queries, own.answers, strict=True)), repeats=own.repeats),
@@ -126,12 +126,12 @@ def build_system_runs(
 def _reused(name: str, stage_run: StageRun, shown: Collection[int]) -> ReusedReplies | None:
     """The recorded replies of the system and of its inputs that are no system of their own."""
     every = [run for run in stage_run.all_runs() if run is stage_run or id(run) not in shown]
-    reused = [each.output.reused for each in every if each.output.reused]
+    reused = [part.output.reused for part in every if part.output.reused]
     if not reused:
         return None
-    of = sum(len(each.output.replies or ()) for each in every)
-    first, last = min(each.first for each in reused), max(each.last for each in reused)
-    return ReusedReplies(name, sum(each.queries for each in reused), of, first, last)
+    of = sum(len(part.output.replies or ()) for part in every)
+    first, last = min(part.first for part in reused), max(part.last for part in reused)
+    return ReusedReplies(name, sum(part.queries for part in reused), of, first, last)
 
 
 def _input_notes(stage_run: StageRun, shown: Collection[int]) -> Iterator[str]:
@@ -295,7 +295,7 @@ def _check_systems(systems: Mapping[str, Stage], dataset: Dataset, budget: Budge
 
 def _texts_in_replies(stage_runs: Iterable[StageRun]) -> dict[str, str]:
     """The texts of documents in the replies of search engines."""
-    return {doc: text for run in stage_runs for each in run.all_runs() for doc, text in each.output.texts.items()}
+    return {doc: text for run in stage_runs for stage_run in run.all_runs() for doc, text in stage_run.output.texts.items()}
 
 
 def _evaluate_answers(

@@ -283,8 +283,8 @@ class StageRunner:
         """Caches the output unless a call failed, which may succeed in another run."""
         if self.cache and not run.is_provisional:
             self.cache.put(key, run.output)
-        for each in (key, timing_key(key, self.timed)):
-            self.block_cache.forget(each)
+        for name in (key, timing_key(key, self.timed)):
+            self.block_cache.forget(name)
 
 
 def may_vary(stage: Stage) -> bool:
@@ -329,11 +329,11 @@ class _StageQueries:
             loop.warm_up()
         progress(f"{self.label}: searching", 0, len(queries))
         start, saved = time.perf_counter(), self.runner.block_cache.saved_seconds
-        found = searcher.search_all(queries)
+        hits = searcher.search_all(queries)
         seconds = time.perf_counter() - start + self.runner.block_cache.saved_seconds - saved
         progress(f"{self.label}: searching", len(queries), len(queries))
-        self._check(found, queries)
-        rankings = [(docs, np.asarray(scores, np.float64)) for docs, scores in found]
+        self._check(hits, queries)
+        rankings = [(docs, np.asarray(scores, np.float64)) for docs, scores in hits]
         return self.timed_output(rankings), len(queries) / max(seconds, 1e-9) if queries else None
 
     def timed_output(self, rankings: Sequence[Ranking]) -> BlockOutput:
@@ -354,8 +354,8 @@ class _StageQueries:
 
     def _loop(self, asked: Sequence[int]) -> QueryLoop:
         context = self.runner.context
-        found = [known_documents(input_, context.corpus) for input_ in self.inputs]
-        return QueryLoop(self.searcher, self.runner.queries, asked, found, context.session, self._check)
+        documents = [known_documents(input_, context.corpus) for input_ in self.inputs]
+        return QueryLoop(self.searcher, self.runner.queries, asked, documents, context.session, self._check)
 
     def _check(self, rankings: Sequence[Ranking], queries: Sequence[Query]) -> None:
         corpus = None if isinstance(self.stage, EXTERNAL) else self.runner.context.corpus

@@ -115,9 +115,9 @@ PackedRankings = tuple[list[list[str]], FloatArray]
 
 def pack_rankings(rankings: Iterable[Ranking]) -> PackedRankings:
     """The documents of each ranking, and the scores of all rankings in one array."""
-    each = list(rankings)
-    scores = np.concatenate([np.zeros(0), *(np.asarray(scores, np.float64) for _, scores in each)])
-    return [list(docs) for docs, _ in each], scores
+    listed = list(rankings)
+    scores = np.concatenate([np.zeros(0), *(np.asarray(scores, np.float64) for _, scores in listed)])
+    return [list(docs) for docs, _ in listed], scores
 
 
 def unpack_rankings(docs: Iterable[list[str]], scores: FloatArray) -> Iterator[Ranking]:
@@ -150,9 +150,9 @@ class BlockOutput:
         """Notes on truncation and on calls, over all runs that the outputs come from, and the remarks."""
         count, pairs = int(np.count_nonzero(self.cut_queries)), int(self.cut.sum())
         queries = (truncation_note(count, len(self.cut_queries), "queries"),) if count else ()
-        one = "pair of query and passage is longer than the model's limit and was truncated"
-        more = "pairs of query and passage are longer than the model's limit and were truncated"
-        truncated = (*queries, *((pluralise(pairs, one, more),) if pairs else ()))
+        singular = "pair of query and passage is longer than the model's limit and was truncated"
+        plural = "pairs of query and passage are longer than the model's limit and were truncated"
+        truncated = (*queries, *((pluralise(pairs, singular, plural),) if pairs else ()))
         return (*truncated, *call_count_notes(self.counts), *self.remarks)
 
 
@@ -180,7 +180,7 @@ def query_block(rankings: Sequence[Ranking], timers: Sequence[QueryTimer], answe
 
 def read_query_blocks(blocks: Sequence[Block]) -> BlockOutput:
     """The content of the blocks, copied."""
-    each = (unpack_rankings(json.loads(block["docs"].tobytes()), block["scores"]) for block in blocks)
+    unpacked = (unpack_rankings(json.loads(block["docs"].tobytes()), block["scores"]) for block in blocks)
     times: TimesByPart = {part: np.concatenate([np.zeros(0), *(block[part] for block in blocks)]) for part in PARTS}
     arrays = {
         name: np.concatenate([np.zeros(0, np.int64), *(block[name] for block in blocks)])
@@ -190,7 +190,7 @@ def read_query_blocks(blocks: Sequence[Block]) -> BlockOutput:
         answer for block in blocks if "answers" in block for answer in answers_from_json(json.loads(block["answers"].tobytes()))
     ]
     return BlockOutput(
-        tuple(ranking for rankings in each for ranking in rankings),
+        tuple(ranking for rankings in unpacked for ranking in rankings),
         times,
         arrays["cut"],
         arrays["cut_queries"],

@@ -109,9 +109,9 @@ class IdCounts:
     given: int = 0
     trimmed: int = 0
 
-    def add(self, made: int, given: int, trimmed: int) -> None:
+    def add(self, made: int, from_rows: int, trimmed: int) -> None:
         self.made += made
-        self.given += given
+        self.given += from_rows
         self.trimmed += trimmed
 
     def values(self) -> tuple[int, int, int]:
@@ -143,8 +143,8 @@ class RepeatedCells:
     def _remember(self, key: int, known: str, before: tuple[int, int, int]) -> None:
         if len(self._known) >= _CACHED_ROWS:
             self._known.clear()
-        made, given, trimmed = (now - earlier for now, earlier in zip(self._counts.values(), before, strict=True))
-        self._known[key] = known, (made, given, trimmed)
+        made, from_rows, trimmed = (now - earlier for now, earlier in zip(self._counts.values(), before, strict=True))
+        self._known[key] = known, (made, from_rows, trimmed)
 
 
 class DatasetBuilder:

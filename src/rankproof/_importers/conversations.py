@@ -136,8 +136,8 @@ def _add_reply(turn: _Turn, message: Mapping[str, Any], text: str) -> None:
 
 def _session(row: Mapping[str, Any], turns: Sequence[_Turn], sessions: dict[str, int]) -> str:
     """The id of the conversation, or one made from its questions; a repeated id gets a number."""
-    given = _first(row, _SESSION_COLUMNS)
-    session = made_id("session", [turn.question for turn in turns]) if given is None or not str(given).strip() else str(given)
+    named = _first(row, _SESSION_COLUMNS)
+    session = made_id("session", [turn.question for turn in turns]) if named is None or not str(named).strip() else str(named)
     sessions[session] = sessions.get(session, 0) + 1
     return session if sessions[session] == 1 else f"{session}-{sessions[session]}"
 

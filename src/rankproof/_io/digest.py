@@ -19,5 +19,5 @@ def with_digest(content: bytes) -> bytes:
 def has_own_digest(content: bytes) -> bool:
     """Whether the content is what `with_digest` gave."""
     body, last = content[:-_LENGTH], content[-_LENGTH:]
-    found = _DIGEST.fullmatch(last)
-    return found is not None and hashlib.sha256(body + _END).hexdigest().encode() == found[1]
+    digest = _DIGEST.fullmatch(last)
+    return digest is not None and hashlib.sha256(body + _END).hexdigest().encode() == digest[1]

@@ -115,12 +115,12 @@ class Api:
     def _call(self, route: ApiRoute, match: re.Match[str], values: Mapping[str, Any], person: str | None) -> PageResponse:
         if route.needs is not None and route.needs not in self.permissions:
             raise HttpError(403, f"this server is read-only; start `rankproof serve` with --{route.needs}")
-        found = self._library.entry(match[1]) if match.groups() else None
-        if match.groups() and found is None:
+        entry = self._library.entry(match[1]) if match.groups() else None
+        if match.groups() and entry is None:
             raise HttpError(404, "no such results; the list of results shows all folders")
         request = read_request(route.request, values)
         try:
-            return json_response(200, plain_record(route.answer(ApiCall(person, found), request)))
+            return json_response(200, plain_record(route.answer(ApiCall(person, entry), request)))
         except RankproofError as error:
             return text_response(422, str(error))
 

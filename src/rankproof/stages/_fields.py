@@ -212,9 +212,9 @@ _CHECKS: Mapping[Any, Callable[[str, Any], Any]] = {
 
 def checked_parameters(owner: str, known: Sequence[Setting], values: Any) -> tuple[tuple[str, Any], ...]:
     """The values of the parameters that a part declares itself, checked, with the defaults of the others."""
-    given = dict(values)
+    chosen = dict(values)
     names = [setting.key for setting in known]
-    if unknown := [name for name in given if name not in names]:
+    if unknown := [name for name in chosen if name not in names]:
         fix = f"choose among {', '.join(names)}" if names else "it has none"
         raise UsageError(f"{owner} has no parameter {for_message(str(unknown[0]))}", fix=fix)
-    return tuple((setting.key, checked_setting(setting, given.get(setting.key, setting.default))) for setting in known)
+    return tuple((setting.key, checked_setting(setting, chosen.get(setting.key, setting.default))) for setting in known)

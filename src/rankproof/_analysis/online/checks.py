@@ -116,8 +116,8 @@ def busy_user(log: SearchLog, users: Codes) -> Iterator[str]:
 
 def expected_shares(variants: Sequence[str], shares: Mapping[str, float]) -> list[float]:
     """The share of users of each variant: equal ones, or those that the user gives."""
-    given = [shares.get(name, 1.0) if shares else 1.0 for name in variants]
-    return [share / sum(given) for share in given]
+    expected = [shares.get(name, 1.0) if shares else 1.0 for name in variants]
+    return [share / sum(expected) for share in expected]
 
 
 def traffic_per_day(times: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:

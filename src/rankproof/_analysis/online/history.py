@@ -94,9 +94,13 @@ def analyse_history(history: ExperimentHistory, source: str) -> OnlineResult:
     if not history.experiments:
         what = "no experiment has both an offline and an online difference"
         raise InputError(what, fix="fill in the columns offline and online", source=source)
-    signed = [one for one in history.experiments if one.offline and one.online]
-    agree = sum((one.offline > 0) == (one.online > 0) for one in signed)
-    measured = [one for one in history.experiments if one.offline_error is not None and one.online_error is not None]
+    signed = [experiment for experiment in history.experiments if experiment.offline and experiment.online]
+    agree = sum((experiment.offline > 0) == (experiment.online > 0) for experiment in signed)
+    measured = [
+        experiment
+        for experiment in history.experiments
+        if experiment.offline_error is not None and experiment.online_error is not None
+    ]
     rows: list[tuple[CellValue, ...]] = [_agreement_row(agree, len(signed))] if signed else []
     sentences = [_agreement_sentence(agree, len(signed), len(history.experiments))]
     notes = list(_notes(history, len(signed), len(measured)))
@@ -123,7 +127,9 @@ def analyse_history(history: ExperimentHistory, source: str) -> OnlineResult:
 
 def _pairs(experiments: Sequence[PastExperiment]) -> NoisyPairs:
     columns = ("offline", "online", "offline_error", "online_error")
-    return NoisyPairs(*(np.array([getattr(one, name) for one in experiments], dtype=np.float64) for name in columns))
+    return NoisyPairs(
+        *(np.array([getattr(experiment, name) for experiment in experiments], dtype=np.float64) for name in columns)
+    )
 
 
 def _agreement_row(agree: int, signed: int) -> tuple[CellValue, ...]:

@@ -61,7 +61,7 @@ class Preferences(SessionValues):
     def value(self, system: int) -> SystemValue:
         """The share of the preferences that prefer the system, of those between it and any other."""
         others = [self.preference(system, other) for other in range(len(self.systems)) if other != system]
-        won, decided = (sum((kind(one) for one in others), np.zeros(len(self.users))) for kind in (_won, np.abs))
+        won, decided = (sum((kind(opponent) for opponent in others), np.zeros(len(self.users))) for kind in (_won, np.abs))
         count = int(self.users.max(initial=-1)) + 1
         estimate = ratio_of(sums_by(self.users, won, count), sums_by(self.users, decided, count), least=1.0)
         low, high = self.sequence(estimate) if estimate.users else (0.0, 1.0)

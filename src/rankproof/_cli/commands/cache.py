@@ -60,14 +60,14 @@ def _clear(home: Path, kinds: Sequence[str], before: float | None, terminal: Ter
             fix = "wait until it ends, or remove the folder yourself if its file system has no locks"
             raise ExternalError(escape_invisible(f"{home}: another rankproof uses the cache; {fix}"))
         gone = [item for entries in _found(home, kinds, before).values() for item in remove_items(entries)]
-    terminal.note(f"{len(gone)} entries removed from {home}, {size_text(sum(one.size for one in gone))} freed")
+    terminal.note(f"{len(gone)} entries removed from {home}, {size_text(sum(entry.size for entry in gone))} freed")
     return 0
 
 
-def _table(home: str, found: Mapping[str, Sequence[CacheItem]]) -> str:
+def _table(home: str, entries_of_kinds: Mapping[str, Sequence[CacheItem]]) -> str:
     lines = [home, f"{'kind':<10} {'items':>6}  {'size':>9}  last used"]
-    lines += [_row(kind, entries, KINDS[kind]) for kind, entries in found.items()]
-    lines.append(_row("total", [entry for entries in found.values() for entry in entries], ""))
+    lines += [_row(kind, entries, KINDS[kind]) for kind, entries in entries_of_kinds.items()]
+    lines.append(_row("total", [entry for entries in entries_of_kinds.values() for entry in entries], ""))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 

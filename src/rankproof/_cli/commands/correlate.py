@@ -80,9 +80,11 @@ def _runs(args: argparse.Namespace, options: EvaluateOptions) -> Mapping[str, Ru
     from rankproof._api.agreement import named_runs
     from rankproof._results.folder import load_results
 
-    found = [load_results(path) for path in folders]
-    names = args.name if len(args.name) == len(found) else [one.name for one in found]
-    return named_runs([(name, {run.name: run.run for run in one.system_runs}) for name, one in zip(names, found, strict=True)])
+    results = [load_results(path) for path in folders]
+    names = args.name if len(args.name) == len(results) else [result.name for result in results]
+    return named_runs(
+        [(name, {run.name: run.run for run in result.system_runs}) for name, result in zip(names, results, strict=True)]
+    )
 
 
 def _show_orders(args: argparse.Namespace, terminal: Terminal) -> int:

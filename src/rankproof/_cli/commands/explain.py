@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     for note in notes:
         terminal.note(note)
     explained = {system, options.against}
-    systems = tuple(one for one in inputs.result.systems if one.name in explained)
+    systems = tuple(shown for shown in inputs.result.systems if shown.name in explained)
     show_value_notes(replace(inputs.result, systems=systems), terminal)
     return 0
 

@@ -123,7 +123,7 @@ def _refuse_unused_options(args: argparse.Namespace) -> None:
     if method.fit is not None and args.train is None:
         raise UsageError(f"{method.name} is trained", fix="pass judgements to learn from: --train QRELS")
     if method.fit is None and args.train is not None:
-        trained = ", ".join(one.name for one in METHODS.registered().values() if one.fit)
+        trained = ", ".join(registered.name for registered in METHODS.registered().values() if registered.fit)
         raise UsageError(f"{method.name} is not trained", fix=f"leave out --train, or use --method one of {trained}")
 
 

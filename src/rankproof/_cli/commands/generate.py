@@ -85,11 +85,11 @@ def _generated_tables(pipeline: GenerationPipeline, args: argparse.Namespace) ->
 
     if args.dry_run:
         return [cost_estimate_table(pipeline.wanted, pipeline.estimate(), pipeline.model)]
-    found = pipeline.generate()
-    check = pipeline.round_trip(found) if args.check else None
-    report = pipeline.report(found, check)
-    write_generated(found, report, args.output, pipeline.corpus if args.with_corpus else None)
-    return [generated_table(found, check, pipeline.usage()), example_table(found)]
+    generated = pipeline.generate()
+    check = pipeline.round_trip(generated) if args.check else None
+    report = pipeline.report(generated, check)
+    write_generated(generated, report, args.output, pipeline.corpus if args.with_corpus else None)
+    return [generated_table(generated, check, pipeline.usage()), example_table(generated)]
 
 
 def _pipeline(args: argparse.Namespace, session: LLMSession, progress: Progress) -> GenerationPipeline:

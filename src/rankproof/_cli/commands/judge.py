@@ -62,9 +62,9 @@ def _load_results(args: argparse.Namespace) -> ExperimentResult | None:
         args.output = args.output or judgements_file(args.results, args.by)
     for path in args.files:
         check_document(path)
-    given = [name for name in ("pairs", "runs", "results") if getattr(args, name)]
-    if len(given) > 1:
-        raise UsageError(f"--{given[0]} and --{given[1]} both name pairs", fix="use one of them")
+    options = [name for name in ("pairs", "runs", "results") if getattr(args, name)]
+    if len(options) > 1:
+        raise UsageError(f"--{options[0]} and --{options[1]} both name pairs", fix="use one of them")
     return load_results(args.results) if args.results else None
 
 
@@ -90,10 +90,10 @@ def selected_pairs(
 
     pools, known = _pools(args, results)
     human = None if qrels is None else _human_grades(qrels, terminal)
-    found = select_pairs(pools, human, known, unjudged=args.unjudged, sample=args.sample, seed=args.seed)
-    if human is not None and not found.human and not args.unjudged:
-        terminal.note(f"no human judgement of {pluralise(len(found.pairs), 'pair')}: agreement cannot be measured")
-    return found
+    selected = select_pairs(pools, human, known, unjudged=args.unjudged, sample=args.sample, seed=args.seed)
+    if human is not None and not selected.human and not args.unjudged:
+        terminal.note(f"no human judgement of {pluralise(len(selected.pairs), 'pair')}: agreement cannot be measured")
+    return selected
 
 
 def _pools(

@@ -48,8 +48,8 @@ def _measures_named(text: str, every: Sequence[Measure]) -> list[Measure]:
     """The measures of that name or alias, which may lack a required cutoff."""
     from rankproof.measures._parse import parse_measure
 
-    found = [measure for measure in every if text.lower() in map(str.lower, (measure.name, *measure.aliases))]
-    return found or [measure for measure in every if measure.name == parse_measure(text).name]
+    exact = [measure for measure in every if text.lower() in map(str.lower, (measure.name, *measure.aliases))]
+    return exact or [measure for measure in every if measure.name == parse_measure(text).name]
 
 
 COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -67,12 +67,12 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if _is_file(args.output) and format == "pdf":
         write_plot(draw_pdf(inputs, kinds, settings), args.output, terminal)
         return 0
-    found = draw_plots(inputs, kinds, settings, format)
-    drawn = [one for one in found if not one.missing] if len(kinds) > 1 else found
+    charts = draw_plots(inputs, kinds, settings, format)
+    drawn = [chart for chart in charts if not chart.missing] if len(kinds) > 1 else charts
     if _is_file(args.output):
-        write_plot(single_plot(drawn or found[:1], args.output), args.output, terminal)
+        write_plot(single_plot(drawn or charts[:1], args.output), args.output, terminal)
         return 0
-    write_plots(drawn, found, args.output, format, terminal)
+    write_plots(drawn, charts, args.output, format, terminal)
     return 0
 
 
@@ -102,7 +102,7 @@ def _format(args: argparse.Namespace) -> Format:
     suffix = os.path.splitext(args.output)[1].lower().removeprefix(".") if _is_file(args.output) else None
     if suffix and args.format not in (None, suffix):
         raise UsageError(f"{args.output} is not a {args.format} file", fix="leave out --format, or specify a folder")
-    return next(one for one in get_args(Format) if one == (suffix or args.format or "png"))
+    return next(known for known in get_args(Format) if known == (suffix or args.format or "png"))
 
 
 def _settings(args: argparse.Namespace) -> PlotSettings:
@@ -140,13 +140,13 @@ def _check(inputs: AnalysisInput, kinds: list[str], args: argparse.Namespace) ->
         raise UsageError(f"{args.output} is in a results folder; charts cannot be saved there", fix="specify a folder outside it")
 
 
-def single_plot(found: list[PlotFile], output: str) -> PlotFile:
+def single_plot(charts: list[PlotFile], output: str) -> PlotFile:
     """The only chart; several are refused, as a file holds one."""
-    if len(found) > 1:
+    if len(charts) > 1:
         raise UsageError(
-            f"{output} holds one chart, not {len(found)}", fix="specify a folder, a PDF file, or one chart with --kind"
+            f"{output} holds one chart, not {len(charts)}", fix="specify a folder, a PDF file, or one chart with --kind"
         )
-    return found[0]
+    return charts[0]
 
 
 def write_plot(chart: PlotFile, output: str, terminal: Terminal) -> None:
@@ -158,7 +158,7 @@ def write_plot(chart: PlotFile, output: str, terminal: Terminal) -> None:
         terminal.note(chart.missing)
 
 
-def write_plots(drawn: list[PlotFile], found: list[PlotFile], folder: str, format: str, terminal: Terminal) -> None:
+def write_plots(drawn: list[PlotFile], charts: list[PlotFile], folder: str, format: str, terminal: Terminal) -> None:
     """Writes the charts to a folder and shows their paths; notes name those that could not be drawn."""
     from rankproof._io.files import write_blocks
 
@@ -170,7 +170,7 @@ def write_plots(drawn: list[PlotFile], found: list[PlotFile], folder: str, forma
         path = os.path.join(folder, f"{chart.name}.{format}")
         write_blocks(path, [chart.content])
         terminal.show(f"{path}\n")
-    for chart in found:
+    for chart in charts:
         if chart.missing:
             terminal.note(f"{chart.name}: {chart.missing}")
 

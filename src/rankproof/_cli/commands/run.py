@@ -145,11 +145,11 @@ def _compared(
     from rankproof._analysis.compare.look_log import compare_results_with_log
     from rankproof._results.result_json import LOOKS_FILE
 
-    found = compare_results_with_log(results, os.path.join(folder, LOOKS_FILE), args.looks)
-    if found is None:
+    logged = compare_results_with_log(results, os.path.join(folder, LOOKS_FILE), args.looks)
+    if logged is None:
         return results, None, None
-    settings = replace(results.decision_settings, looks=found.comparison.decision.looks)
-    return replace(results, decision_settings=settings), found.comparison, found.look if found.is_new else None
+    settings = replace(results.decision_settings, looks=logged.comparison.decision.looks)
+    return replace(results, decision_settings=settings), logged.comparison, logged.look if logged.is_new else None
 
 
 def _check_replies(results: ExperimentResult) -> None:
@@ -242,7 +242,9 @@ def _default_experiment(args: argparse.Namespace, terminal: Terminal) -> Experim
     complete = default_systems(wordllama=True, minilm=True)
     for name in args.systems or ():
         if name in complete and name not in systems:
-            model = next(one for one in MODELS if name in default_systems(wordllama=one == "wordllama", minilm=one == "minilm"))
+            model = next(
+                known for known in MODELS if name in default_systems(wordllama=known == "wordllama", minilm=known == "minilm")
+            )
             what = f"system {name} needs the weights of {model}"
             raise UsageError(what, fix=f"run: rankproof models get {model}")
     if any(systems.get(name) != complete[name] for name in args.systems or complete if name in complete):

@@ -104,8 +104,8 @@ def _refuse(args: argparse.Namespace, names: Sequence[str], what: str, fix: str)
     """Refuses options that the input does not use."""
     for name in names:
         if getattr(args, name) != args.parser.get_default(name) and getattr(args, name):
-            given = "run files are" if name == "files" else f"--{name.replace('_', '-')} is"
-            raise UsageError(f"{given} {what}", fix=fix)
+            subject = "run files are" if name == "files" else f"--{name.replace('_', '-')} is"
+            raise UsageError(f"{subject} {what}", fix=fix)
 
 
 def _measure(args: argparse.Namespace) -> str:
@@ -149,10 +149,10 @@ def _runs_dataset(args: argparse.Namespace) -> str | None:
     """The dataset of the experiment file: --dataset, or judgements that are in the folder of one."""
     if args.output is None:
         return None
-    found: str | None = args.dataset or (args.files[0] if os.path.isdir(args.files[0]) else None)
-    if found is None:
+    dataset: str | None = args.dataset or (args.files[0] if os.path.isdir(args.files[0]) else None)
+    if dataset is None:
         raise UsageError("an experiment file needs the queries of the runs", fix="name their dataset with --dataset FOLDER")
-    return found if found == "sample" or found.startswith("irds:") else os.path.abspath(found)
+    return dataset if dataset == "sample" or dataset.startswith("irds:") else os.path.abspath(dataset)
 
 
 def _tune_system(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal) -> Tuning | None:
@@ -175,15 +175,15 @@ def _tune_system(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal)
         return tune_system(experiment, args.system, _vary(args.vary), measure, plan, run_options(args, progress))
 
 
-def _vary(given: Sequence[str]) -> dict[str, str | None]:
+def _vary(texts: Sequence[str]) -> dict[str, str | None]:
     """Each parameter with the text of its values, None for the usual ones."""
-    found: dict[str, str | None] = {}
-    for text in given:
+    varied: dict[str, str | None] = {}
+    for text in texts:
         key, has_values, values = text.partition("=")
         if not key or (has_values and not values):
             raise UsageError(f"--vary {text} has no {'values' if key else 'parameter'}", fix="write --vary k1=0.6,0.9,1.2")
-        found[key] = values if has_values else None
-    return found
+        varied[key] = values if has_values else None
+    return varied
 
 
 def _say_trials(space: Space, plan: TuningPlan, terminal: Terminal) -> None:

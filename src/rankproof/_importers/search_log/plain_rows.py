@@ -51,11 +51,11 @@ def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[s
     plain = {normalised_name(name): name for name in reversed(names) if name not in options.columns.values()}
     roles = {role: next((plain[name] for name in usual if name in plain), None) for role, usual in ROLES.items()}
     roles |= {"user": options.user or roles["user"], "variant": options.variant or roles["variant"], **options.columns}
-    found = {role: name for role, name in roles.items() if name is not None and name in names}
-    if missing := [role for role in REQUIRED if role not in found]:
+    columns = {role: name for role, name in roles.items() if name is not None and name in names}
+    if missing := [role for role in REQUIRED if role not in columns]:
         what = f"no column for the {missing[0]} of a row; columns: {listed}"
         raise InputError(what, fix=f"name it with --set {missing[0]}=COLUMN", source=source, line=1)
-    return found
+    return columns
 
 
 class PlainRows:

@@ -17,7 +17,7 @@ from rankproof._io.escape import json_block
 from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.label_tasks import draw_claims
-from rankproof._server.answers.preference_log import PREFERENCES_FILE, TIE, Preference, PreferenceLog, answers_digest
+from rankproof._server.answers.preference_log import PREFERENCES_FILE, TIE, AnswerPreference, PreferenceLog, answers_digest
 from rankproof._server.answers.sides import AnswerSide, answer_items, answer_side
 from rankproof._server.api import ApiCall, ApiRoute, NoRequest
 from rankproof._server.cases.files import OpenLogs
@@ -109,7 +109,7 @@ class PreferenceRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PairTally:
+class PreferredAnswers:
     """How often each of two systems was preferred."""
 
     a: Annotated[str, Option("a system")]
@@ -120,10 +120,10 @@ class PairTally:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class AnswerPreferences:
     """The preferences of all people so far, of the present answers."""
 
-    pairs: Annotated[tuple[PairTally, ...], Option("the pairs of systems")]
+    pairs: Annotated[tuple[PreferredAnswers, ...], Option("the pairs of systems")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,9 @@ class AnswerBench(Feature):
         yield ApiRoute("GET", f"{path}/duel", about, NoRequest, Duel, self._duel)
         about = "saves which of two answers is better"
         yield ApiRoute("POST", f"{path}/duel", about, PreferenceRequest, Duel, self._prefer, needs="edit")
-        yield ApiRoute("GET", f"{path}/tally", "how often each system was preferred", NoRequest, Tally, self._tally)
+        yield ApiRoute(
+            "GET", f"{path}/counts", "how often each system was preferred", NoRequest, AnswerPreferences, self._preference_counts
+        )
 
     def _page(self, entry: LibraryEntry) -> PageResponse:
         results = self._results(entry)
@@ -256,7 +258,7 @@ class AnswerBench(Feature):
         text = results.texts[duel.query].text if duel.query in results.texts else ""
         return Duel(duel.key(person), text, _references(results, duel.query), first, second, done, of)
 
-    def _made(self, call: ApiCall, results: ExperimentResult) -> tuple[Preference, ...]:
+    def _made(self, call: ApiCall, results: ExperimentResult) -> tuple[AnswerPreference, ...]:
         return self._preferences.log(call.entry).preferences(_dataset(results)) if self._writes else ()
 
     def _prefer(self, call: ApiCall, request: PreferenceRequest) -> Duel:
@@ -268,14 +270,16 @@ class AnswerBench(Feature):
         record_change(lambda: log.undo(made) if request.preferred is None else log.save(made))
         return self._next(call, results, person)
 
-    def _tally(self, call: ApiCall, request: NoRequest) -> Tally:
+    def _preference_counts(self, call: ApiCall, request: NoRequest) -> AnswerPreferences:
         results = self._results(call.entry)
         present = {(duel.query, *duel.systems, duel.digest) for duel in _duels(results)}
         counts: dict[tuple[str, str], Counter[str]] = {}
         for made in self._made(call, results):
             if (made.query, made.a, made.b, made.answers) in present:
                 counts.setdefault((made.a, made.b), Counter())[made.preferred] += 1
-        return Tally(tuple(PairTally(a, b, count[a], count[b], count[TIE]) for (a, b), count in sorted(counts.items())))
+        return AnswerPreferences(
+            tuple(PreferredAnswers(a, b, count[a], count[b], count[TIE]) for (a, b), count in sorted(counts.items()))
+        )
 
     def _person(self, call: ApiCall) -> str:
         if len(self._people) == 1:
@@ -320,6 +324,6 @@ def _preferred_system(duel: _AnswerDuel, person: str, preferred: str | None) -> 
     return {"first": shown[0], "second": shown[1]}.get(preferred or "", TIE)
 
 
-def _preference(duel: _AnswerDuel, results: ExperimentResult, person: str, preferred: str) -> Preference:
+def _preference(duel: _AnswerDuel, results: ExperimentResult, person: str, preferred: str) -> AnswerPreference:
     shown_first = duel.systems[1] if duel.is_swapped(person) else duel.systems[0]
-    return Preference(duel.query, *duel.systems, preferred, shown_first, duel.digest, _dataset(results), person)
+    return AnswerPreference(duel.query, *duel.systems, preferred, shown_first, duel.digest, _dataset(results), person)

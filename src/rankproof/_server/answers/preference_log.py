@@ -21,7 +21,7 @@ _DIGEST_LENGTH = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Preference:
+class AnswerPreference:
     """Which of two answers to a question a person prefers.
 
     `a` and `b` are the systems, in the order of their names, and `preferred` is the better one, or "tie". `first` was shown on
@@ -60,9 +60,9 @@ class LoggedPreference(LogRecord):
     when: str
 
     @property
-    def preference(self) -> Preference:
+    def preference(self) -> AnswerPreference:
         """The preference."""
-        return Preference(*(getattr(self, name) for name in Preference.__slots__))
+        return AnswerPreference(*(getattr(self, name) for name in AnswerPreference.__slots__))
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def _records_of_file(content: bytes, source: str) -> Iterator[LoggedPreference]:
     for line, raw in enumerate(content.splitlines(), start=1):
         if raw.strip():
             read = json_line(raw, source, line)
-            made = read.read(Preference)
+            made = read.read(AnswerPreference)
             for name, value, allowed in (
                 ("preferred", made.preferred, (made.a, made.b, TIE)),
                 ("first", made.first, (made.a, made.b)),
@@ -94,8 +94,8 @@ def _records_of_file(content: bytes, source: str) -> Iterator[LoggedPreference]:
             yield _record(made)
 
 
-def _record(made: Preference, what: Literal["preferred", "undone"] = "preferred") -> LoggedPreference:
-    return LoggedPreference(what, *(getattr(made, name) for name in Preference.__slots__))
+def _record(made: AnswerPreference, what: Literal["preferred", "undone"] = "preferred") -> LoggedPreference:
+    return LoggedPreference(what, *(getattr(made, name) for name in AnswerPreference.__slots__))
 
 
 _FORMAT = LogFormat(
@@ -117,18 +117,18 @@ class PreferenceLog(LoggedFile[LoggedPreference]):
         self._clock = clock
         super().__init__(path, _FORMAT)
 
-    def preferences(self, dataset: str) -> tuple[Preference, ...]:
+    def preferences(self, dataset: str) -> tuple[AnswerPreference, ...]:
         """The preferences of a dataset."""
         with self._lock:
             records = list(self._history.last_of_each())
         return tuple(record.preference for record in records if record.dataset == dataset)
 
-    def save(self, made: Preference) -> None:
+    def save(self, made: AnswerPreference) -> None:
         """Saves a preference; it is on disk when this returns."""
         with self._lock:
             self._append(_record(_at(made, self._clock())), "")
 
-    def undo(self, made: Preference) -> None:
+    def undo(self, made: AnswerPreference) -> None:
         """Takes the preference of the same person and answers back."""
         with self._lock:
             if self._history.of(made.key) is None:
@@ -136,5 +136,5 @@ class PreferenceLog(LoggedFile[LoggedPreference]):
             self._append(_record(_at(made, self._clock()), "undone"), "")
 
 
-def _at(made: Preference, when: str) -> Preference:
-    return Preference(made.query, made.a, made.b, made.preferred, made.first, made.answers, made.dataset, made.who, when)
+def _at(made: AnswerPreference, when: str) -> AnswerPreference:
+    return AnswerPreference(made.query, made.a, made.b, made.preferred, made.first, made.answers, made.dataset, made.who, when)

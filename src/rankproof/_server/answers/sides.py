@@ -37,7 +37,7 @@ class AnswerClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSource:
+class AnswerContext:
     """A text that claims were checked against."""
 
     number: Annotated[int, Option("its number, as evidence names it")]
@@ -52,7 +52,7 @@ class AnswerSide:
     state: Annotated[str, Option("answered, abstained, failed or missing")]
     parts: Annotated[tuple[AnswerPart, ...], Option("the text in parts; joined they are the whole text")]
     claims: Annotated[tuple[AnswerClaim, ...], Option("the claims, in the order of the answer")]
-    sources: Annotated[tuple[AnswerSource, ...], Option("the texts that the claims were checked against")]
+    sources: Annotated[tuple[AnswerContext, ...], Option("the texts that the claims were checked against")]
     values: Annotated[Mapping[str, float], Option("the value of the question by each measure that has one")]
 
 
@@ -117,16 +117,16 @@ def answer_parts(text: str, items: Iterable[ClaimItem]) -> Iterator[AnswerPart]:
 
 
 def _sources(
-    results: ExperimentResult, given: Sequence[str], items: Sequence[tuple[ClaimVerdict, ClaimItem]]
-) -> Iterator[AnswerSource]:
+    results: ExperimentResult, passages: Sequence[str], items: Sequence[tuple[ClaimVerdict, ClaimItem]]
+) -> Iterator[AnswerContext]:
     """The texts of the claims; without a claim, the passages of the answer."""
     from rankproof._data.sentences import sentence_spans
 
     texts = {number: text for _, item in items for number, text in item.source_texts}
     if not texts:
-        texts = {number: results.contexts[id] for number, id in enumerate(given, 1) if id in results.contexts}
+        texts = {number: results.contexts[id] for number, id in enumerate(passages, 1) if id in results.contexts}
     for number, text in sorted(texts.items()):
-        yield AnswerSource(number, tuple(text[start:stop] for start, stop in sentence_spans(text)))
+        yield AnswerContext(number, tuple(text[start:stop] for start, stop in sentence_spans(text)))
 
 
 def _values(results: ExperimentResult, query: str, system: str) -> dict[str, float]:

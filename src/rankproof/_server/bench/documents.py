@@ -14,8 +14,8 @@ _MOST_DATASETS = 2
 class LibraryDocuments:
     """The documents of datasets, each read at most once; `given` is the dataset of `--dataset`."""
 
-    def __init__(self, given: Dataset | None = None) -> None:
-        self._given = given
+    def __init__(self, dataset: Dataset | None = None) -> None:
+        self._given = dataset
         self._datasets: LruCache[Dataset | None] = LruCache(_MOST_DATASETS)
 
     def __call__(self, entry: LibraryEntry, results: ExperimentResult, doc: str) -> TextRecord | None:

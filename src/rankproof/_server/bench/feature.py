@@ -124,10 +124,10 @@ class Bench(Feature):
         return self.bench_results(call.entry).view
 
     def _pair(self, call: ApiCall, request: PairRequest) -> BenchPair:
-        found = self.bench_results(call.entry)
-        results, query = found.results, _known_query(found.results, request.query)
+        opened = self.bench_results(call.entry)
+        results, query = opened.results, _known_query(opened.results, request.query)
         runs = [results.system_run(name) for name in (request.a, request.b)]
-        rankings: list[SideRanking] = [stored_ranking(found.inputs, run, query, found.view.measure) for run in runs]
+        rankings: list[SideRanking] = [stored_ranking(opened.inputs, run, query, opened.view.measure) for run in runs]
         sides = sides_of(results, self.finder(call.entry, results), query, rankings, request.depth)
         text = results.texts.get(query)
         return BenchPair(
@@ -135,15 +135,15 @@ class Bench(Feature):
             "" if text is None else text.text,
             {} if text is None else document_fields(text),
             tuple(sides),
-            self._why(found, request),
+            self._why(opened, request),
         )
 
-    def _why(self, found: BenchResults, request: PairRequest) -> tuple[str, ...]:
-        measure = bench_measure(found.results, found.overview)
-        is_judged = measure is not None and request.query in found.results.result.queries
+    def _why(self, opened: BenchResults, request: PairRequest) -> tuple[str, ...]:
+        measure = bench_measure(opened.results, opened.overview)
+        is_judged = measure is not None and request.query in opened.results.result.queries
         if not is_judged or request.a == request.b:
             return ()
-        return explain_pair(found.inputs, request.a, request.b, str(measure), request.query)
+        return explain_pair(opened.inputs, request.a, request.b, str(measure), request.query)
 
     def finder(self, entry: LibraryEntry, results: ExperimentResult) -> Callable[[str], TextRecord | None]:
         """What gives the documents of these results."""

@@ -22,7 +22,7 @@ function show(duel) {
   const count = el("p", { class: "beside" }, `${duel.done} of ${duel.of} pairs of answers decided`);
   const undo = el("button", { type: "button", disabled: last === null, on: { click: () => send(last, null) } }, el("kbd", {}, "u"), " Undo");
   if (!duel.key) {
-    fill(node, count, el("h2", {}, duel.of ? "All pairs are decided" : "No two answers differ"), el("p", {}, undo), tallyButton());
+    fill(node, count, el("h2", {}, duel.of ? "All pairs are decided" : "No two answers differ"), el("p", {}, undo), countsButton());
     return;
   }
   const button = (key, choice, words) => el("button", { type: "button", class: "main", on: { click: () => send(duel.key, choice) } }, el("kbd", {}, key), ` ${words}`);
@@ -33,7 +33,7 @@ function show(duel) {
     duel.references.map((text) => el("p", { class: "reference", dir: "auto" }, el("strong", {}, "Reference: "), text)),
     el("div", { class: "bench-sides stacked" }, [duel.first, duel.second].map((text, at) => el("section", { class: "bench-side", "aria-label": `Answer ${at + 1}` }, el("p", { class: "answer-text", dir: "auto" }, text)))),
     el("p", { class: "duel-buttons", role: "group", "aria-label": "Which answer is better?" }, button("1", "first", "The left one"), button("2", "second", "The right one"), button("0", "tie", "Neither"), undo),
-    tallyButton(),
+    countsButton(),
   );
 }
 
@@ -50,11 +50,11 @@ async function send(key, preferred) {
 }
 
 /** The counts are shown only on request: to know who is ahead would bias the next choice. */
-function tallyButton() {
-  const list = el("ul", { class: "tally" });
+function countsButton() {
+  const list = el("ul", { class: "preference-counts" });
   const button = el("button", { type: "button", on: { click: load } }, "Show the counts");
   async function load() {
-    const { pairs } = await get(`/api/r/${context.id}/answers/tally`);
+    const { pairs } = await get(`/api/r/${context.id}/answers/counts`);
     fill(list, pairs.length ? pairs.map((pair) => el("li", {}, `${pair.a} ${pair.a_preferred}, ${pair.b} ${pair.b_preferred}, neither ${pair.ties}`)) : el("li", {}, "There are none."));
   }
   return el("p", {}, button, list);

@@ -78,9 +78,9 @@ def _check_options_of_action(args: argparse.Namespace) -> None:
     for action, module in _ACTIONS.items():
         alone = argparse.ArgumentParser(add_help=False)
         module.add_arguments(alone.add_argument_group())
-        given = [name for name in vars(alone.parse_args([])) if getattr(args, name) is not None]
-        if given and action != args.action:
-            option = f"--{given[0].replace('_', '-')}"
+        options = [name for name in vars(alone.parse_args([])) if getattr(args, name) is not None]
+        if options and action != args.action:
+            option = f"--{options[0].replace('_', '-')}"
             raise UsageError(f"{option} is an option of tokenizers {action}", fix=f"leave it out of tokenizers {args.action}")
 
 

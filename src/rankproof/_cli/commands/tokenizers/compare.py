@@ -69,13 +69,13 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     plan = _plan(args)
     try:
         with handle_sigterm(), RunProgress(terminal) as progress:
-            found = compare_tokenizers(plan, _settings(args, progress))
+            comparison = compare_tokenizers(plan, _settings(args, progress))
     except KeyboardInterrupt as stop:
         terminal.say("stopped; run the same command again to continue")
         return signal_exit_code(stop)
     if args.output is not None:
-        _save(found, args.output, terminal)
-    _show(found, args, terminal)
+        _save(comparison, args.output, terminal)
+    _show(comparison, args, terminal)
     return 0
 
 
@@ -129,7 +129,7 @@ def _settings(args: argparse.Namespace, progress: Progress) -> RunOptions:
     return RunOptions(cache=args.cache or cache_home(), threads=args.jobs or 1, progress=progress)
 
 
-def _save(found: TokenizerComparison, folder: str, terminal: Terminal) -> None:
+def _save(comparison: TokenizerComparison, folder: str, terminal: Terminal) -> None:
     """Writes the folder, with charts if matplotlib is installed."""
     from rankproof._tokenizer_lab.files import save_comparison
     from rankproof.errors import MissingExtraError
@@ -137,25 +137,25 @@ def _save(found: TokenizerComparison, folder: str, terminal: Terminal) -> None:
     try:
         from rankproof._tokenizer_lab.plots import draw_tokenizer_charts
 
-        charts = draw_tokenizer_charts(found)
+        charts = draw_tokenizer_charts(comparison)
     except MissingExtraError as missing:
         charts = {}
         terminal.note(f"no charts: {missing}")
-    save_comparison(found, folder, conclusion=_markdown(found, terminal), charts=charts)
+    save_comparison(comparison, folder, conclusion=_markdown(comparison, terminal), charts=charts)
 
 
-def _markdown(found: TokenizerComparison, terminal: Terminal) -> str:
+def _markdown(comparison: TokenizerComparison, terminal: Terminal) -> str:
     from rankproof._render.table import as_markdown
     from rankproof._tokenizer_lab.tables import standalone_tables
 
-    return as_markdown(standalone_tables(found), terminal.render_options(to_file=True))
+    return as_markdown(standalone_tables(comparison), terminal.render_options(to_file=True))
 
 
-def _show(found: TokenizerComparison, args: argparse.Namespace, terminal: Terminal) -> None:
+def _show(comparison: TokenizerComparison, args: argparse.Namespace, terminal: Terminal) -> None:
     from rankproof._tokenizer_lab.tables import comparison_tables
 
-    tables = comparison_tables(found)
-    terminal.show(_rendered(found, tables, args.format, terminal))
+    tables = comparison_tables(comparison)
+    terminal.show(_rendered(comparison, tables, args.format, terminal))
     for note in dict.fromkeys(note for table in tables for note in table.notes):
         terminal.note(note)
     if args.output is not None and not terminal.quiet:
@@ -163,12 +163,12 @@ def _show(found: TokenizerComparison, args: argparse.Namespace, terminal: Termin
         terminal.say(f"comparison in {escape_invisible(args.output)}: {parts}")
 
 
-def _rendered(found: TokenizerComparison, tables: Sequence[Table], format: str | None, terminal: Terminal) -> str:
+def _rendered(comparison: TokenizerComparison, tables: Sequence[Table], format: str | None, terminal: Terminal) -> str:
     from rankproof._render.table import as_text
     from rankproof._tokenizer_lab.files import comparison_csv, comparison_json
 
     if format == "csv":
-        return comparison_csv(found)
+        return comparison_csv(comparison)
     if format == "json":
-        return comparison_json(found)
-    return _markdown(found, terminal) if format == "markdown" else as_text(tables, terminal.render_options())
+        return comparison_json(comparison)
+    return _markdown(comparison, terminal) if format == "markdown" else as_text(tables, terminal.render_options())

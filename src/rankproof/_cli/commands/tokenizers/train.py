@@ -58,8 +58,8 @@ def training_config(args: argparse.Namespace) -> TrainingConfig:
     from rankproof._tokenizer_lab.training_config import TrainingConfig
 
     asked = ("flops", "steps", "architecture", *(option for option, *_ in _OPTIONS))
-    given = {name: value for name in asked if (value := getattr(args, name)) is not None}
-    return TrainingConfig(**({"flops": None} if "steps" in given else {}) | given)
+    settings = {name: value for name in asked if (value := getattr(args, name)) is not None}
+    return TrainingConfig(**({"flops": None} if "steps" in settings else {}) | settings)
 
 
 _DEFAULT_TOKENIZERS = ("bytes", "characters", "bpe-4000", "wordpiece-4000")
