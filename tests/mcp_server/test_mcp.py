@@ -16,8 +16,7 @@ import pytest
 import rankproof as rp
 from rankproof._io import import_object
 from rankproof._mcp.folders import Folders
-from rankproof._mcp.replies import MIN_CHARACTERS, as_json, reply, size_of
-from rankproof._mcp.server import answer
+from rankproof._mcp.server import MIN_CHARACTERS, answer, as_json, reply, size_of
 from rankproof._mcp.tools import FREE_JUDGES, TOOLS, Access
 from rankproof._registry import arguments_of
 from rankproof._sample import sample_files
