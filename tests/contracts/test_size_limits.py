@@ -433,6 +433,8 @@ NO_BLOCKS = {
                 "_results.live_results:_HEAD_BYTES",
                 "_importers.promptfoo:_SAMPLED_LINES",
                 "_importers.promptfoo:_SAMPLED_ROWS",
+                "_importers.conversations:_SAMPLED_ROWS",
+                "_importers.spans:_SAMPLED_ROWS",
             ),
         ),
         "what is read to detect a format; sizes around SHORT_HEAD_BYTES and HEAD_BYTES are tested below",
