@@ -14,7 +14,7 @@ from rankproof._server.bench.port import BenchSource
 from rankproof._server.library import ResultsLibrary
 from rankproof._workbench.live import PATIENCE, outside_parts
 from rankproof._workbench.workbench import SystemsWorkbench
-from rankproof.errors import RankproofError, UsageError
+from rankproof.errors import InputError, RankproofError, UsageError
 from support.bench_systems import ENGINE, opened_source, saved_systems
 from support.scripted_server import NEVER, Request, ScriptedServer, Sent
 
@@ -162,7 +162,7 @@ def test_python_code_that_nobody_trusted_is_not_imported(opened: tuple[ResultsLi
     with pytest.raises(UsageError, match="names Python code that was not trusted before: harmful:run"):
         workbench.search(foreign, "own", {}, JELLY)
     trusting = SystemsWorkbench(library, tmp_path / "cache", edit=True, trust=True)
-    with pytest.raises(SystemExit, match="imported"):
+    with pytest.raises(InputError, match="importing harmful failed"):
         trusting.search(foreign, "own", {}, JELLY)
     workbench.close()
     trusting.close()
