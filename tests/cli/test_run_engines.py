@@ -13,6 +13,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._cli.main import main
+from rankproof._io.named_code import NamedCode
 from support.scripted_server import Request, ScriptedServer, Sent
 
 SHOP = """
@@ -48,8 +49,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("search", "down"):
         text = f'dataset = "data"\n[systems.shop]\nstage = "python"\nfunction = "{module}:{name}"\n'
         (tmp_path / f"{name}.toml").write_text(text)
+    monkeypatch.setenv("RANKPROOF_CONFIG", str(tmp_path / "config"))
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
+    for name in ("search", "down"):
+        NamedCode(f"{name}.toml", (f"{module}:{name}",)).trust()
     return tmp_path
 
 

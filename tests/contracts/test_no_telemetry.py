@@ -95,6 +95,7 @@ VERBS: dict[str, list[str]] = {
     "cache": ["clear"],
     "models": ["list"],
     "tokenizers": ["compare", "sample", "--lexical", "words", "-o", "comparison"],
+    "mcp": ["."],
     "completion": ["bash"],
     "help": ["eval"],
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -25,13 +26,14 @@ from rankproof._experiment.experiment import MAX_STAGE_DEPTH, TOO_MANY_STAGES_FI
 from rankproof._formats.read import SAMPLE, is_irds_name
 from rankproof._io.file_errors import near_path
 from rankproof._io.import_object import import_object
+from rankproof._io.named_code import NamedCode, models_with_code, not_imported
 from rankproof._io.paths import DATASET_PATTERN_FIX, is_pattern
 from rankproof._io.toml_file import KeyPath, TomlFile, read_toml, toml_value
 from rankproof._registry import Option, Registry, Setting
 from rankproof._results.result_json import PYTHON_PREFIX
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
-from rankproof.measures._parse import parse_measures
+from rankproof.measures._parse import MODULE_AND_NAME, parse_measures, split_measures
 from rankproof.stages._base import Stage
 from rankproof.stages._registry import SCORERS, STAGES
 from rankproof.stores._base import mask_secrets
@@ -40,10 +42,11 @@ SYSTEMS_KEY = "systems"
 
 
 class Builder:
-    """Builds the stages of one file."""
+    """Builds the stages of one file; `named` are the functions and measures that it names, imported or not."""
 
-    def __init__(self, toml_file: TomlFile, tables: Mapping[str, Any]) -> None:
-        self._toml_file, self._tables = toml_file, tables
+    def __init__(self, toml_file: TomlFile, tables: Mapping[str, Any], *, imports: bool = True) -> None:
+        self._toml_file, self._tables, self._imports = toml_file, tables, imports
+        self.named: list[str] = []
         self._built: dict[str, Stage] = {}
         # The names from a system down to the input that is being built.
         self._open: list[str] = []
@@ -125,15 +128,31 @@ class Builder:
         if setting.option.role == "path":
             return self._file(path, value)
         if setting.option.role == "function":
-            self._import_function(path, value)
+            return self._function(path, value)
         return tuple(value) if isinstance(value, list) else value
 
-    def _import_function(self, path: KeyPath, name: str) -> None:
-        """Imports the module of the function, which may be beside the file, so that it is found from any folder."""
+    def _function(self, path: KeyPath, name: str) -> Any:
+        """The name of a function; its module, which may be beside the file, is imported, so that it is found from any folder."""
         if name.startswith(PYTHON_PREFIX):
             raise self._toml_file.error(path, f"{path[-1]} was made in Python and has no name in a file", "write module:name")
-        if ":" in name:
-            self.checked(path, partial(import_object, name, self._toml_file.folder))
+        if ":" not in name:
+            return name
+        self.named.append(name)
+        if not self._imports:
+            return not_imported(name)
+        self.checked(path, partial(import_object, name, self._toml_file.folder))
+        return name
+
+    def measures(self, names: Sequence[str]) -> list[Measure]:
+        """The measures of the file, without those that name code if nothing is imported."""
+        measures: list[Measure] = []
+        for at, name in enumerate(names):
+            parts = self.checked(("measures", at), partial(split_measures, name))
+            own = [match[0] for part in parts if (match := MODULE_AND_NAME.match(part.text))]
+            self.named += own
+            if self._imports or not own:
+                measures += self.checked(("measures", at), partial(parse_measures, name))
+        return self.checked(("measures",), partial(parse_measures, measures))  # type: ignore[no-any-return]
 
     def _file(self, path: KeyPath, name: str) -> str:
         """The absolute path of a file of a stage."""
@@ -194,11 +213,55 @@ def _toml_type_name(value: Any) -> str:
 def read_experiment(
     path: Annotated[str | os.PathLike[str], Option("the experiment file")],
 ) -> Experiment:
-    """Reads an experiment file. Paths in it are relative to the folder of the file."""
+    """Reads an experiment file, and imports the functions and measures that it names as `module:name`.
+
+    Paths in it are relative to the folder of the file. Read the file of someone else before, like a script.
+    """
+    return _read(path, imports=True)[0]
+
+
+def read_without_imports(path: str | os.PathLike[str]) -> tuple[Experiment, NamedCode]:
+    """The experiment of a file without the functions and measures that it names as `module:name`, and the code that it names.
+
+    If it names none, the experiment is complete.
+    """
+    return _read(path, imports=False)
+
+
+def _read(path: str | os.PathLike[str], *, imports: bool) -> tuple[Experiment, NamedCode]:
+    return _experiment_of(read_toml(path), imports=imports)
+
+
+def read_system(path: str | os.PathLike[str], name: str, *, imports: bool) -> tuple[Experiment, NamedCode]:
+    """A system of an experiment file with its inputs, all of them shown, and the code that they name.
+
+    The other systems are not built, and the measures are not read.
+    """
     toml_file = read_toml(path)
+    kept = {key: value for key, value in toml_file.values.items() if key not in ("baseline", "measures", SYSTEMS_KEY)}
+    tables = {key: {**table, "hidden": False} for key, table in system_tables_of(toml_file.values, name).items()}
+    return _experiment_of(replace(toml_file, values={**kept, SYSTEMS_KEY: tables}), imports=imports)
+
+
+def system_tables_of(values: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    """The table of a system and those of its inputs at any level."""
+    tables = values.get(SYSTEMS_KEY, {})
+    chosen: dict[str, dict[str, Any]] = {}
+    waiting = [name]
+    while waiting:
+        system = waiting.pop()
+        table = tables.get(system)
+        if system not in chosen and isinstance(table, dict):
+            chosen[system] = table
+            inputs = table.get("of", [])
+            waiting += [part for part in ([inputs] if isinstance(inputs, str) else inputs) if isinstance(part, str)]
+    return chosen
+
+
+def _experiment_of(toml_file: TomlFile, *, imports: bool) -> tuple[Experiment, NamedCode]:
     _check_top_level(toml_file)
     top = toml_file.values
-    builder = Builder(toml_file, top[SYSTEMS_KEY])
+    builder = Builder(toml_file, top[SYSTEMS_KEY], imports=imports)
     settings = {
         "name": os.path.splitext(os.path.basename(toml_file.source))[0],
         **{key: value for key, value in top.items() if key != SYSTEMS_KEY},
@@ -212,9 +275,12 @@ def read_experiment(
     if "include_cases" in top:
         settings["include_cases"] = absolute_path(top["include_cases"], toml_file.folder)
     if "measures" in top:
-        settings["measures"] = _parse_measures(builder, top["measures"])
+        settings["measures"] = builder.measures(top["measures"])
+    if not settings.get("measures", True):
+        del settings["measures"]
     experiment: Experiment = builder.checked((), lambda: Experiment(**settings), TOP)
-    return experiment
+    names = (*dict.fromkeys(builder.named), *dict.fromkeys(models_with_code(top[SYSTEMS_KEY])))
+    return experiment, NamedCode(toml_file.source, names)
 
 
 def _check_top_level(toml_file: TomlFile) -> None:
@@ -290,10 +356,3 @@ def _qrels_paths(toml_file: TomlFile, names: str | list[str]) -> list[str]:
             )
         paths.append(path)
     return paths
-
-
-def _parse_measures(builder: Builder, names: Any) -> list[Measure]:
-    measures: list[Measure] = []
-    for at, name in enumerate(names):
-        measures += builder.checked(("measures", at), lambda name=name: parse_measures(name))  # type: ignore[misc]
-    return builder.checked(("measures",), lambda: parse_measures(measures))  # type: ignore[no-any-return]

@@ -84,6 +84,12 @@ def total_cost(costs: Iterable[Cost]) -> Cost:
     return Cost(seconds + sum(part[0] for part in shared.values()), size + sum(part[1] for part in shared.values()), shared)
 
 
+def _input_recall(inputs: Sequence[StageRun]) -> dict[str, float]:
+    """The least recall of an approximate store among the inputs."""
+    recalls = [run.output.facts.get("recall_of_exact") for run in inputs]
+    return {"input_recall": least} if (least := min((r for r in recalls if r is not None), default=None)) is not None else {}
+
+
 def build_system_runs(
     systems: Mapping[str, Stage], stage_runs: Mapping[str, StageRun], levels: Levels, facts: Mapping[str, Any]
 ) -> tuple[SystemRun, ...]:
@@ -107,7 +113,7 @@ def build_system_runs(
                 index_bytes=cost.bytes if timed else None,
                 throughput=own.throughput if timed else None,
                 builds_on=builds_on[name],
-                facts={**own.facts, **facts},
+                facts={**own.facts, **_input_recall(every[:-1]), **facts},
                 notes=(*own.notes, *dict.fromkeys(_input_notes(stage_runs[name], shown))),
                 reused=_reused(name, stage_runs[name], shown),
                 computed=own.computed,

@@ -1,4 +1,4 @@
-"""The cache folder, files that match a pattern, and file names for names of systems."""
+"""The folders of cache and configuration, files that match a pattern, and file names for names of systems."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from rankproof.errors import InputError, UsageError
 
 CACHE_VARIABLE = "RANKPROOF_CACHE"
+CONFIG_VARIABLE = "RANKPROOF_CONFIG"
 
 
 def cache_home() -> Path:
@@ -28,11 +29,27 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or _user_home() / ".cache")
 
 
-def _user_home() -> Path:
+def config_home() -> Path:
+    """The folder of RANKPROOF_CONFIG, else `rankproof` in the user's configuration folder; it may not exist."""
+    if asked := os.environ.get(CONFIG_VARIABLE):
+        return Path(asked).expanduser().absolute()
+    return _user_config() / "rankproof"
+
+
+def _user_config() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA") or _user_home(CONFIG_VARIABLE) / "AppData" / "Roaming")
+    if sys.platform == "darwin":
+        return _user_home(CONFIG_VARIABLE) / "Library" / "Application Support"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or _user_home(CONFIG_VARIABLE) / ".config")
+
+
+def _user_home(variable: str = CACHE_VARIABLE) -> Path:
     try:
         return Path.home()
     except RuntimeError:
-        raise UsageError("this user has no home folder for the cache", fix=f"set {CACHE_VARIABLE} to a folder") from None
+        what = f"this user has no home folder for the {'cache' if variable == CACHE_VARIABLE else 'configuration'}"
+        raise UsageError(what, fix=f"set {variable} to a folder") from None
 
 
 _WILDCARD = re.compile(r"[*?]|\[[^]]+]")

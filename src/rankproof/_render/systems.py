@@ -162,6 +162,20 @@ def approximate_search_notes(results: ExperimentResult) -> list[str]:
     ]
 
 
+_LOW_RECALL = 0.5
+
+
+def low_recall_notes(results: ExperimentResult) -> list[str]:
+    """A note for each system whose values are those of an index rather than of a model: its recall is below one half."""
+    recalls = [(run.name, share) for run in results.system_runs if (share := run.least_recall()) is not None]
+    return [
+        f"{name}: its vector store returns only {share:.1%} of the exact nearest neighbours, so its values describe the index "
+        "rather than the model; raise ef or its like, or use exact search"
+        for name, share in recalls
+        if share < _LOW_RECALL
+    ]
+
+
 def _time_phrase(system_run: SystemRun, part: str, which: str) -> str:
     """The median of a part of the time, as the end of a sentence; empty for a system that was not timed."""
     time = system_run.time_of(part)

@@ -99,6 +99,11 @@ class SystemRun(Viewed):
         recall = self.facts.get("recall_of_exact")
         return float(recall) if isinstance(recall, int | float) else None
 
+    def least_recall(self) -> float | None:
+        """The least share of the exact nearest neighbours that it or an input found; None where every search is exact."""
+        recalls = [self.facts.get(name) for name in ("recall_of_exact", "input_recall")]
+        return min((float(recall) for recall in recalls if isinstance(recall, int | float)), default=None)
+
     def own_score(self, query: str, doc: str) -> float | None:
         """The score that a search engine gave a document; None where it gave none, and for any other system."""
         reply = (self.replies or {}).get(query)

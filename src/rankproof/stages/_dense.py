@@ -28,32 +28,12 @@ from rankproof.stages._text_vectors import (
     text_vectors,
 )
 from rankproof.stages._vectors import PassageVectors, truncation_note
-from rankproof.stores._base import OpenStore, Store, ann_recall
+from rankproof.stores._base import OpenStore, Store
+from rankproof.stores._check import StoreCheck
 from rankproof.stores._memory import Memory, best_kernel, memory_facts
 
 INGEST_BATCH = 4096
 """Vectors that a store gets at once."""
-
-
-class AnnRecall:
-    """Records what an approximate store finds, and measures its recall against exact search."""
-
-    def __init__(self, vectors: PassageVectors, depth: int) -> None:
-        self._vectors, self._depth = vectors, depth
-        self._found: dict[str, tuple[Matrix, Ranking]] = {}
-
-    def record(self, query: str, vector: Matrix, ranking: Ranking) -> None:
-        """Records one search; a repeated query replaces it, a zero vector is left out."""
-        if vector.any():
-            self._found[query] = vector, ranking
-
-    def facts(self) -> Mapping[str, Any]:
-        """The mean recall of the exact top results over the queries, None without a query."""
-        share = ann_recall([ranking for _, ranking in self._found.values()], self._exact()) if self._found else None
-        return {"recall_of_exact": share, "recall_depth": self._depth, "recall_queries": len(self._found)}
-
-    def _exact(self) -> list[Ranking]:
-        return self._vectors.search_all(np.array([vector for vector, _ in self._found.values()]), self._depth)
 
 
 @dataclass(frozen=True)
@@ -107,7 +87,7 @@ class DenseSearcher(Searcher):
         # Vectors in memory are shared with other stages; any other store has a copy.
         own, shared = (store.size(), 0) if store else (vectors.size(), vectors.size())
         self._cost = Cost(seconds=seconds, bytes=own, shared={vectors.key: (vectors.seconds, shared)})
-        self._recall = None if stage.store.exact or store is None else AnnRecall(vectors, stage.depth)
+        self._check = None if store is None else StoreCheck(stage.store, vectors, stage.depth)
         self._cut, self._asked = 0, 0
         # A store need not be safe for several threads.
         self._searching = threading.Lock()
@@ -121,8 +101,8 @@ class DenseSearcher(Searcher):
             return [], np.zeros(0)
         with self._searching, timer.part("search"):
             ranking = self._in_store(vectors)[0] if self._store else self._vectors.search_one(vectors, self._stage.depth)
-        if self._recall:
-            self._recall.record(query.id, vectors[0], ranking)
+        if self._check:
+            self._check.record(query.id, vectors[0], ranking)
         return ranking
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
@@ -133,9 +113,9 @@ class DenseSearcher(Searcher):
         vectors = text_vectors(self._encoder, texts, "query")
         rankings = self._in_store(vectors) if self._store else self._vectors.search_all(vectors, self._stage.depth)
         self._cut, self._asked = self._encoder.cut(texts), len(texts)
-        if self._recall:
+        if self._check:
             for query, vector, ranking in zip(queries, vectors, rankings, strict=True):
-                self._recall.record(query.id, vector, ranking)
+                self._check.record(query.id, vector, ranking)
         return rankings
 
     def _in_store(self, vectors: Matrix) -> list[Ranking]:
@@ -149,7 +129,7 @@ class DenseSearcher(Searcher):
         return self._cost
 
     def facts(self) -> Mapping[str, Any]:
-        """Model, store, prompts and statistics of the vectors."""
+        """Model, store, prompts and statistics of the vectors; what the store returned is checked."""
         return {
             "model": dict(self._encoder.facts()),
             "store": dict(self._store.facts() if self._store else memory_facts(best_kernel(), self._vectors.device)),
@@ -157,7 +137,7 @@ class DenseSearcher(Searcher):
             "passage_prompt": self._stage.passage_prompt,
             "encoding_seconds": self._vectors.seconds,
             **self._vectors.facts(),
-            **(self._recall.facts() if self._recall else {}),
+            **(self._check.facts() if self._check else {}),
         }
 
     def notes(self) -> Sequence[str]:

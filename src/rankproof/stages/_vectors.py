@@ -313,9 +313,17 @@ class PassageVectors:
 
     def scores(self, docs: Sequence[str], vector: Matrix) -> FloatArray:
         """The inner products of the documents' vectors with the vector."""
+        return self.products(self.of_documents(docs), vector)
+
+    def of_documents(self, docs: Sequence[str]) -> Matrix:
+        """The vectors of the documents."""
         places = (self._corpus.row_of(doc) for doc in docs)
-        rows = [self._indexes[number].vector(row) for number, row in places]
-        return rounded_dots(np.array(rows, ndmin=2), np.arange(len(rows)), vector).astype(np.float64)
+        return np.array([self._indexes[number].vector(row) for number, row in places], np.float32, ndmin=2)
+
+    @staticmethod
+    def products(rows: Matrix, vector: Matrix) -> FloatArray:
+        """The inner products of the rows with the vector, as exact search computes them."""
+        return rounded_dots(rows, np.arange(len(rows)), vector).astype(np.float64)
 
     def batches(self, size: int) -> Iterator[tuple[list[str], Matrix]]:
         """Ids and vectors, larger ids first, in batches that do not depend on the partitions."""

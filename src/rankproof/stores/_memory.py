@@ -127,9 +127,14 @@ def _nearest_numpy(rows: VectorRows, queries: Matrix, k: int) -> tuple[IntArray,
 
 def _rounding_margins(rows: VectorRows, queries: Matrix) -> NDArray[np.float32]:
     """The largest error of a float32 product for each query, whatever the order of summation."""
-    errors = (2 * queries.shape[1] + 16) * FLOAT32_ROUNDING * vector_lengths(queries) * rows.longest
+    errors = product_errors(queries.shape[1]) * vector_lengths(queries) * rows.longest
     margins: NDArray[np.float32] = np.nextafter((errors + 1e-35).astype(np.float32), np.float32(np.inf))
     return margins
+
+
+def product_errors(dimensions: int) -> float:
+    """The largest difference of two float32 products of unit vectors, whatever the order of summation."""
+    return (2 * dimensions + 16) * FLOAT32_ROUNDING
 
 
 def rounded_dots(vectors: Matrix, chosen: IntArray, query: Matrix) -> NDArray[np.float32]:

@@ -19,6 +19,7 @@ from rankproof._cli.options import add_decision_options, decision_options
 from rankproof._cli.output import FORMATS, add_format_option, add_measures_option, add_output_option, note_lines
 from rankproof._cli.parser import unknown_name_error
 from rankproof._cli.terminal import Terminal
+from rankproof._cli.trust import add_trust_option, read_trusted_experiment
 from rankproof._experiment.options import RunArguments
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 
@@ -47,6 +48,8 @@ examples:
 A dataset is a folder with corpus.jsonl, queries.jsonl and qrels, irds:NAME, or what rankproof import
 reads, such as a table. Without qrels the rankings are saved and compared; `judge` or `serve --judge`
 grades them. Finished work is cached: after an interruption the same command continues.
+An experiment file can name Python code and send environment variables to servers: read the file of someone
+else before. On a terminal, run asks once before it runs such code; --trust answers yes; --dry-run imports none.
 Systems that rankproof builds need the extra retrieval: pip install 'rankproof[retrieval]'"""
 
 
@@ -69,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(what, RunArguments, ("judged_only", "limit", "seed", "collapse", "pool", "include_cases"), **unset)
     add_decision_options(parser.add_argument_group("decision"))
     add_execution_options(parser)
+    add_trust_option(parser.add_argument_group("safety"))
     out = parser.add_argument_group("output")
     add_output_option(out, "the results folder (default: rankproof-results/NAME-DATE-TIME)", metavar="FOLDER")
     out.add_argument("--overwrite", action="store_true", help="replace the results of another dataset in the results folder")
@@ -182,7 +186,7 @@ def _run_experiment(experiment: Experiment, args: argparse.Namespace, progress: 
 
 def build_experiment(args: argparse.Namespace, terminal: Terminal) -> Experiment:
     """The experiment of the file, or the default one, changed by the options."""
-    experiment = _read(args.experiment) if args.experiment is not None else _default_experiment(args, terminal)
+    experiment = _read(args.experiment, args, terminal) if args.experiment is not None else _default_experiment(args, terminal)
     changes: dict[str, Any] = {
         "dataset": _dataset(args.dataset),
         "qrels": None if args.qrels is None else [os.path.abspath(path) for path in args.qrels],
@@ -222,8 +226,7 @@ def select_systems(systems: Mapping[str, Stage], names: Sequence[str]) -> dict[s
     return {name: stage for name, stage in systems.items() if name in names or stage in wanted}
 
 
-def _read(path: str) -> Experiment:
-    from rankproof._experiment.config_read import read_experiment
+def _read(path: str, args: argparse.Namespace, terminal: Terminal) -> Experiment:
     from rankproof._formats.registry import own_format_of_suffix
 
     if not path:
@@ -231,7 +234,7 @@ def _read(path: str) -> Experiment:
     if os.path.isdir(path) or own_format_of_suffix(path) is not None:
         name, kind = for_message(path), "a folder" if os.path.isdir(path) else "data"
         raise UsageError(f"{name} is {kind}, not an experiment file", fix=f"for a dataset, use --dataset {name}")
-    return read_experiment(path)
+    return read_trusted_experiment(path, args, terminal)
 
 
 def _default_experiment(args: argparse.Namespace, terminal: Terminal) -> Experiment:
@@ -349,6 +352,7 @@ def show_results(
     notes = (
         *(reused_sentences(results.reused_replies, "--ask-again") if args.format in ("json", "csv") else ()),
         *systems.masked_key_notes(results),
+        *systems.low_recall_notes(results),
         *systems.failed_call_notes(results),
         *systems.engine_notes(results),
         *value_notes(results.result.systems, MAX_NOTED_SYSTEMS),

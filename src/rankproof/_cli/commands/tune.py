@@ -22,6 +22,7 @@ from rankproof._cli.output import (
     write_or_show,
 )
 from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._cli.trust import add_trust_option, read_trusted_experiment
 from rankproof._experiment.options import ExecutionArguments
 from rankproof.errors import UsageError, for_message
 
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     validation = parser.add_argument_group("search and validation")
     add_flags(validation, tune, ("search", "folds", "repeats", "seed"))
     validation.add_argument("--dry-run", action="store_true", help="say how many trials there are, and stop")
+    add_trust_option(validation)
     how = parser.add_argument_group("execution, with --config")
     add_flags(how, ExecutionArguments, ("jobs", "cache"))
     how.add_argument("--no-cache", action="store_true", help="do not use the cache")
@@ -159,13 +161,12 @@ def _tune_system(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal)
     from rankproof._api.tuning import chosen_system, tune_system
     from rankproof._cli.execution_options import run_options
     from rankproof._cli.progress import RunProgress
-    from rankproof._experiment.config_read import read_experiment
     from rankproof._tune.tuning import tunable_measure
 
     _refuse(args, _ONLY_RUNS, "not used with --config", "leave out what is for run files: the experiment file has its own")
     # What a search function prints is not part of the output.
     with redirect_stdout(sys.stderr):
-        experiment = read_experiment(args.config)
+        experiment = read_trusted_experiment(args.config, args, terminal)
     tuned = chosen_system(experiment, args.system, _vary(args.vary))
     if args.dry_run:
         _say_trials(tuned.space, plan, terminal)

@@ -13,7 +13,7 @@ from rankproof._data.table import Column, FilledColumn, Table, table_of_columns
 from rankproof._data.text import pluralise, shown_time
 from rankproof._render.comparison import best_first
 from rankproof._render.result import format_value, measure_label, summary_table
-from rankproof._render.systems import approximate_search_notes
+from rankproof._render.systems import approximate_search_notes, low_recall_notes
 from rankproof._render.systems_table import STAGE_MARK, chunks_table, stage_measures, systems_table
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import (
@@ -146,7 +146,7 @@ def steps_section(context: ReportContext) -> Section:
         key="steps",
         title="Steps" if steps else "Gain and cost",
         question=f"What does each system {adds}, and at what cost?",
-        points=(*_step_sentences(context), *approximate_search_notes(context.results)),
+        points=(*_step_sentences(context), *low_recall_notes(context.results), *approximate_search_notes(context.results)),
         charts=(_chart(context),),
         tables=(steps_table(context),),
     )
