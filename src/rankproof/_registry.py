@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-Role = Literal["", "fields", "path", "source", "secret", "function", "parameters"]
-"""What a value refers to: document fields (a list), a file or folder, a model's weights, a possible password, `module:name`,
-parameters that another part declares."""
+Role = Literal["", "fields", "path", "output", "source", "secret", "function", "parameters"]
+"""What a value refers to: document fields (a list), a file or folder, one that is written, a model's weights, a possible
+password, `module:name`, parameters that another part declares."""
 
 
 @dataclass(frozen=True, slots=True)

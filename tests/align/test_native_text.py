@@ -279,6 +279,42 @@ def test_ranks_that_fall_at_any_row_are_compared_with_the_scores_as_in_the_refer
     assert found.alignment_counts == wanted.alignment_counts
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_the_order_of_ranks_and_scores_is_counted_as_in_the_reference_for_all_small_queries(size: int) -> None:
+    """A run for each choice of ranks, of which some or all may be no numbers, with a query for each choice of scores."""
+    scores = [*product("123" if size < 4 else "12", repeat=size)]
+    qrels = "".join(f"q{query} 0 d{at} {at}\n" for query in range(len(scores)) for at in range(size)).encode()
+    ours, theirs = native.judge_text(source_of(qrels)), reference.judge_text(source_of(qrels))
+    directions = set()
+    for ranks in product(["1", "2", "3", "x"] if size < 4 else ["1", "7", "x"], repeat=size):
+        rows = [f"q{query} Q0 d{at} {ranks[at]} {own[at]} t\n" for query, own in enumerate(scores) for at in range(size)]
+        text = "".join(rows).encode()
+        found, wanted = (engine(judged, source_of(text)) for engine, judged in ((align_here, ours), (align_there, theirs)))
+        assert_same_hits(found, wanted)
+        assert found.alignment_counts == wanted.alignment_counts
+        directions.add((found.alignment_counts.backwards > 0, found.alignment_counts.forwards > 0))
+    assert directions == ({(False, False)} if size < 3 else {(False, False), (True, True)})
+
+
+def align_here(judged: JudgedQueries, source: ByteSource) -> Hits:
+    return native.align_text(judged, source, ReadOptions())
+
+
+def align_there(judged: JudgedQueries, source: ByteSource) -> Hits:
+    return reference.align_text(judged, source, ReadOptions())
+
+
+@pytest.mark.parametrize("second", ["0", "Q0", "a-second-column-of-32-characters"])
+def test_judgements_with_one_value_in_the_second_column_are_not_read_again_in_python(
+    second: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trec, "read_marked_qrels", None)
+    text = source_of("".join(f"q {second} {doc} 1\n" for doc in ("a", "bb", "Q0", "0")).encode())
+    assert_same_judged(native.judge_text(text), reference.judge_text(text))
+    with pytest.raises(TypeError):
+        native.judge_text(source_of(b"q 0 a 1\nq 1 b 1\n"))
+
+
 @pytest.mark.parametrize("count", [1, 2, 15, 16, 17, 31, 32, 33, 64, 65, 128, 512, 513])
 @pytest.mark.parametrize("order", ["falling", "rising", "mixed"])
 def test_any_number_of_documents_fits_the_buffers(count: int, order: str) -> None:

@@ -39,3 +39,19 @@ def test_clipping_above_every_weight_changes_nothing_and_below_lowers_the_estima
     rounds = _rounds()
     assert ESTIMATORS["clipped"](rounds, 1e9).tolist() == ESTIMATORS["ips"](rounds, 1e9).tolist()
     assert ESTIMATORS["clipped"](rounds, 1.0).mean() < ESTIMATORS["ips"](rounds, 1.0).mean()
+
+
+@pytest.mark.parametrize(
+    ("name", "logged", "target"),
+    [
+        ("SIPS", "pscore", "e_pscore"),
+        ("IIPS (item-position)", "pscore_item_position", "e_item_position"),
+        ("RIPS (cascade)", "pscore_cascade", "e_cascade"),
+    ],
+)
+def test_clicks_on_lists_are_weighted_as_the_open_bandit_pipeline_weights_slates(name: str, logged: str, target: str) -> None:
+    slate = _PEER["slate"]
+    weight = np.array(slate[target]) / np.array(slate[logged])
+    reward, of_list = np.array(slate["reward"], dtype=np.float64), np.array(slate["slate_id"])
+    lists = Rounds(of_list, reward, weight, reward, np.ones(len(reward)), np.zeros(int(of_list.max()) + 1))
+    assert ESTIMATORS["ips"](lists, 10.0).mean() == pytest.approx(slate["values"][name], rel=1e-12)

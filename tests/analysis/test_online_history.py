@@ -9,6 +9,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._analysis.online.history import record_experiment
+from support.live_traffic import variant_rows, written
 
 _HEAD = "experiment,offline,offline_se,online,online_se\n"
 
@@ -83,3 +84,29 @@ def test_the_difference_of_an_ab_test_is_recorded_once(tmp_path: Path) -> None:
     assert float(error) == pytest.approx(0.5 / 200**0.5, rel=0.01)
     with pytest.raises(rp.errors.InputError, match="experiment table is recorded already"):
         rp.online(table, record=file)
+
+
+@pytest.mark.parametrize(
+    ("primary", "better"),
+    [("FirstClickRR", {"A": 0.2, "B": 0.95}), ("Abandonment", {"A": 0.2, "B": 0.95}), ("CTR@1", {"A": 0.2, "B": 0.95})],
+)
+def test_a_better_variant_is_recorded_as_a_gain_whichever_comes_first_in_the_log(
+    tmp_path: Path, primary: str, better: dict[str, float]
+) -> None:
+    for name, rows in (("as-is", variant_rows(better)), ("reversed", variant_rows(better)[::-1])):
+        file = str(tmp_path / f"{name}.csv")
+        rp.online(written(tmp_path, rows), primary=primary, record=file)
+        assert float(Path(file).read_text(encoding="utf-8").splitlines()[1].split(",")[3]) > 0.1
+
+
+def test_nothing_is_recorded_of_a_log_that_cannot_decide(tmp_path: Path) -> None:
+    file = str(tmp_path / "experiments.csv")
+    log = written(tmp_path, variant_rows({"A": 0.2, "B": 0.95}))
+    with pytest.raises(rp.errors.UsageError, match="nothing is recorded of this log: sample-ratio mismatch"):
+        rp.online(log, shares={"A": 0.9, "B": 0.1}, record=file)
+    assert not Path(file).exists()
+
+
+def test_differences_that_are_all_the_same_have_no_correlation(tmp_path: Path) -> None:
+    result = rp.online(history=_history(tmp_path, *(f"e{at},0.01,0.001,0.0{at},0.002" for at in range(1, 9))))
+    assert result.sentences[1] == "The correlation of differences is not known: those of one side are all the same."

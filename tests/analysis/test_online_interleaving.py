@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from rankproof._analysis.online.interleaved import Preferences
 from rankproof._analysis.online.result import OnlineResult
 from rankproof.errors import InputError, UsageError
 from support.live_traffic import RELEVANT, START, Row, event_row, interleaved_rows, query_row, written
+from support.paths import GOLDEN
 
 _CLEAR = {"bm25": 0.1, "hybrid": 0.9}
 _EQUAL = {"bm25": 0.5, "hybrid": 0.5}
@@ -336,3 +338,55 @@ def test_a_shown_document_that_is_clicked_counts_for_its_team(tmp_path: Path) ->
     assert _pair(result) == ("B", "A", 150 / 200)
     assert result.decision is not None
     assert result.decision.against[0].differing == 150
+
+
+def test_a_log_whose_systems_are_all_empty_has_nothing_to_compare(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("session,user,system,rank,doc,action\ns1,u1,,1,a,\ns1,u1,,1,a,click\n", encoding="utf-8")
+    with pytest.raises(InputError, match="the log holds one ranking system, so there is nothing to compare"):
+        rp.online(str(file))
+
+
+def test_a_field_of_segments_that_no_session_has_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no session has a value of device"):
+        _online(tmp_path, interleaved_rows(_CLEAR, sessions=50), by="device")
+
+
+def test_a_few_users_get_no_interval_and_the_sessions_until_100_of_them(tmp_path: Path) -> None:
+    result = _online(tmp_path, interleaved_rows(_CLEAR, sessions=200, users=5))
+    text = json.dumps(result.to_dict(), allow_nan=False)
+    assert '"ci": null' in text
+    assert "95% CI" not in " ".join(result.sentences)
+    assert "about 4,000 sessions would decide" in result.sentences[2]
+
+
+def _net_preference(credit: list[tuple[int, int]]) -> float:
+    """That of the first system."""
+    rows = np.arange(len(credit), dtype=np.int32)
+    values = Preferences(("A", "B"), rows, np.zeros(len(credit)), rows, np.array(credit, dtype=np.float64), rows)
+    return values.compare(0, 1).difference
+
+
+def test_the_net_preference_is_twice_the_preference_of_chapelle_and_others() -> None:
+    peer = json.loads((GOLDEN / "online/statistics.json").read_text())["preference"]
+    credit = [(own.count("A"), own.count("B")) for own in peer["clicks_by_search"]]
+    assert _net_preference(credit) / 2 == pytest.approx(peer["preference"])
+    large = peer["large"]
+    many = [(1, 0)] * large["A"] + [(0, 1)] * large["B"] + [(1, 1)] * large["Draw"]
+    assert _net_preference(many) / 2 == pytest.approx(large["preference"])
+
+
+def test_lists_of_one_system_each_are_an_ab_test_and_the_fix_works(tmp_path: Path) -> None:
+    lines = ["session,user,system,rank,doc,action"]
+    for at in range(400):
+        system = ("bm25", "hybrid")[at % 2]
+        lines += [f"s{at},u{at},{system},{rank},d{rank},shown" for rank in (1, 2)]
+        lines += [f"s{at},u{at},{system},1,d1,click"] * (at % 2 or at % 3 > 0)
+    file = tmp_path / "log.csv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="each list is of one system, bm25 or hybrid: this is no interleaving"):
+        rp.online(str(file))
+    for options in ({"columns": {"variant": "system"}}, {"variant": "system"}):
+        result = rp.online(str(file), **options)  # type: ignore[arg-type]
+        assert result.kind == "ab"
+        assert result.decision.systems == ("hybrid",)  # type: ignore[union-attr]

@@ -320,3 +320,30 @@ def test_interleaved_lists_and_variants_need_a_choice(tmp_path: Path) -> None:
 def test_the_shares_must_name_every_variant(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="give the share of each: A, B"):
         _online(tmp_path, variant_rows(_CLEAR, sessions=200), shares={"A": 0.5})
+
+
+def _purchases(path: Path, head: str, *, action: str) -> str:
+    """An A/B test whose second variant has more events of an action."""
+    lines = [f"session,user,{head}"]
+    for at in range(400):
+        lines.append(f"s{at},u{at},{'AB'[at % 2]},search")
+        lines += [f"s{at},u{at},{'AB'[at % 2]},{action}"] * (at % 20 < (12 if at % 2 == 0 else 20))
+    file = path / "log.csv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(file)
+
+
+def test_an_action_decides_without_any_click(tmp_path: Path) -> None:
+    file = _purchases(tmp_path, "variant,action", action="purchase")
+    decision = rp.online(file, primary="purchase").decision
+    assert decision is not None
+    assert (decision.outcome, decision.systems) == ("ship", ("B",))
+    with pytest.raises(InputError, match="its actions are purchase: clicks=ACTION names the one that counts"):
+        rp.online(file)
+
+
+def test_clicks_without_a_rank_and_a_document_are_an_error_whose_fix_works(tmp_path: Path) -> None:
+    file = _purchases(tmp_path, "variant,action", action="click")
+    with pytest.raises(InputError, match=r"320 clicks name neither a rank nor a document that was shown.*primary=ACTION"):
+        rp.online(file)
+    assert rp.online(file, primary="click").decision.outcome == "ship"  # type: ignore[union-attr]

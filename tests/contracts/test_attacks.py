@@ -11,8 +11,8 @@ from rankproof._cli.registry import COMMANDS
 from support.paths import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs named pipes, links and limits of memory")
-READS_NO_FILE_OF_OTHERS = {"init", "measures", "cache", "models", "completion", "tokenizers", "help"}
-"""Verbs without an attack; `tokenizers` reads datasets and its own checkpoints."""
+READS_NO_FILE_OF_OTHERS = {"init", "measures", "cache", "models", "completion", "tokenizers", "help", "mcp"}
+"""Verbs without an attack; `tokenizers` reads datasets and its own checkpoints, and `mcp` calls the functions of other verbs."""
 
 
 def test_every_verb_is_attacked() -> None:

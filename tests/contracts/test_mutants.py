@@ -12,7 +12,7 @@ from support.paths import ROOT
 if sys.platform == "win32":
     pytest.skip("mutants are tried in forks", allow_module_level=True)
 
-from tools.mutants import forks
+from tools.mutants import forks, workspace
 from tools.mutants.__main__ import EQUIVALENT, is_listed, table
 from tools.mutants.c_source import c_mutants
 from tools.mutants.forks import CollectedTests, NewCode, Request
@@ -168,9 +168,39 @@ def test_a_mutant_that_never_ends_is_timed_out_and_one_that_ends_the_process_has
 
 @pytest.mark.slow
 def test_a_test_that_does_not_end_takes_no_time_from_further_mutants(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forks, "_TEST_SECONDS", 1)
+    monkeypatch.setattr(forks, "TEST_SECONDS", 1)
     collected = CollectedTests(small, ["tests/test_small.py"])
     endless = NewCode("src/small.py", 4, b"\n\n\ndef larger(one, other):\n    while True: pass")
     result = collected.run(Request(None, endless, seconds=100))
     assert (result.end, result.seconds < 10) == ("timed out", True)
     collected.close()
+
+
+FLAKY_TEST = """from pathlib import Path
+
+from small import unused
+
+
+def test_first_time():
+    unused()
+    Path(__file__).with_suffix(".seen").touch(exist_ok=False)
+"""
+
+
+@pytest.mark.slow
+def test_a_test_that_fails_without_the_mutant_too_kills_nothing(small: Path) -> None:
+    (small / "tests/test_flaky.py").write_text(FLAKY_TEST, encoding="utf-8")
+    package = Package("small", ("src/small.py",), ("tests/test_small.py", "tests/test_flaky.py"), share=100)
+    (mutant,) = [one for one in package.mutants(small) if one.change == "return LEAST -> return None"]
+    with Workspace(small, package) as workspace:
+        assert workspace.tried(mutant)[2:4] == ("survived", "no test calls it")
+
+
+@pytest.mark.slow
+def test_tests_that_take_long_without_a_mutant_cannot_show_that_one_never_ends(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspace, "TEST_SECONDS", 0)
+    package = Package("small", ("src/small.py",), ("tests/test_small.py",), share=100)
+    with Workspace(small, package) as tried, pytest.raises(SystemExit, match=r"too slow .*: tests/test_small.py::test_larger"):
+        tried.tried(package.mutants(small)[0])

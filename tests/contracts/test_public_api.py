@@ -152,6 +152,7 @@ TERMINAL_ONLY = {
     "tokenizers": "trains encoders for hours and writes checkpoints to disk",
     "completion": "prints a script for a shell",
     "help": "prints help pages",
+    "mcp": "is a server of these functions for agents",
 }
 """Commands without a function, and why."""
 

@@ -425,13 +425,16 @@ NO_BLOCKS = {
     **dict.fromkeys(
         (
             *("_formats.source_table:_SAMPLED_LINES", "_importers.examples:_SAMPLED_ROWS", "_importers.quepid:_SAMPLED_ROWS"),
-            *("_importers.rag:_SAMPLED_ROWS", "_importers.table:_SAMPLED_ROWS", "_importers.trec:_SAMPLED_LINES"),
+            *("_importers.rag:_SAMPLED_ROWS", "_importers.conversations:_SAMPLED_ROWS", "_importers.spans:_SAMPLED_ROWS"),
+            *("_importers.table:_SAMPLED_ROWS", "_importers.trec:_SAMPLED_LINES"),
             *("_importers.trec_rag:_SAMPLED_ROWS", "_formats.detect:SHORT_HEAD_BYTES", "_formats.detect:HEAD_BYTES"),
             *(
                 "_io.files:_HEAD_BYTES",
                 "_results.live_results:_HEAD_BYTES",
                 "_importers.promptfoo:_SAMPLED_LINES",
                 "_importers.promptfoo:_SAMPLED_ROWS",
+                "_importers.conversations:_SAMPLED_ROWS",
+                "_importers.spans:_SAMPLED_ROWS",
             ),
         ),
         "what is read to detect a format; sizes around SHORT_HEAD_BYTES and HEAD_BYTES are tested below",

@@ -109,6 +109,20 @@ def test_a_record_of_an_interleaving_that_does_not_fit_its_list_is_an_error(
     assert caught.value.line == 2
 
 
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [
+        ({"rankproof": 5}, "the interleaving cannot be an int"),
+        ({"rankproof": []}, "the interleaving cannot be a list"),
+        ('{"rankproof": {"ver', "query_attributes is not JSON"),
+    ],
+)
+def test_an_interleaving_that_cannot_be_read_is_an_error(tmp_path: Path, attributes: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        _read(tmp_path, [_query("q1"), _query("q2", query_attributes=attributes)])
+    assert caught.value.line == 2
+
+
 def test_two_interleavings_of_one_query_are_an_error(tmp_path: Path) -> None:
     first = _query("q1", query_attributes={"rankproof": _RECORD})
     other = _query("q1", query_attributes={"rankproof": {**_RECORD, "teams": [-1, 1, 0]}})
@@ -121,7 +135,7 @@ def test_many_sessions_of_several_users_are_an_error_and_few_are_dropped(tmp_pat
     rows = [_query(f"q{at}") for at in range(100)]
     log = _read(tmp_path, [*rows, _click("q1", "a", client_id="another")])
     assert _reasons(log) == {"with an id that several users have": 1, "of sessions with an id that several users have": 1}
-    with pytest.raises(InputError, match="2 of 100 session ids belong to several users"):
+    with pytest.raises(InputError, match="2 of 100 sessions belong to several users"):
         _read(tmp_path, [*rows, *(_click(key, "a", client_id="another") for key in ("q1", "q2"))])
 
 
@@ -183,3 +197,37 @@ def test_a_log_of_events_alone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="2 events, and no row of a query or of a document that was shown") as error:
         read_search_log(ImportSource((str(table),)), LogOptions())
     assert "rows without an action" in str(error.value)
+
+
+def _read_table(path: Path, *lines: str) -> SearchLog:
+    table = path / "log.csv"
+    table.write_text("".join(line + "\n" for line in ("session,user,time,variant,rank,action", *lines)), encoding="utf-8")
+    return read_search_log(ImportSource((str(table),)), LogOptions(now=2e9))
+
+
+def test_clicks_at_two_ranks_of_a_session_without_a_list_are_two(tmp_path: Path) -> None:
+    log = _read_table(tmp_path, "s1,u1,5,A,,search", "s1,u1,7,A,3,click", "s1,u1,8,A,1,click", "s1,u1,9,A,1,click")
+    assert sorted(log.clicks().rank.tolist()) == [1, 3]
+    assert _reasons(log) == {"that repeat one of the same session, document and action": 1}
+
+
+def test_a_few_sessions_of_several_variants_are_dropped_and_many_are_an_error(tmp_path: Path) -> None:
+    lines = [f"s{at},u{at},5,{'AB'[at % 2]},,search" for at in range(200)]
+    log = _read_table(tmp_path, *lines, "s0,u0,7,B,1,click", "s2,u2,7,A,1,click")
+    assert _reasons(log)["that name several variants"] == 1
+    assert len(log.clicks()) == 1
+    wrong = [f"s{at},u{at},7,{'BA'[at % 2]},1,click" for at in range(3)]
+    with pytest.raises(InputError, match="3 of 200 sessions name several variants"):
+        _read_table(tmp_path, *lines, *wrong)
+
+
+def test_an_event_whose_time_cannot_be_read_is_dropped_where_others_have_one(tmp_path: Path) -> None:
+    query = "s1,u1,5,A,,search"
+    log = _read_table(tmp_path, query, "s1,u1,soon,A,1,click", "s1,u1,7,A,2,click")
+    assert _reasons(log) == {"without a time, or with one that cannot be read": 1}
+    assert len(_read_table(tmp_path, query, "s1,u1,,A,1,click").clicks()) == 1
+
+
+def test_ranks_that_are_no_whole_numbers_are_counted(tmp_path: Path) -> None:
+    log = _read_table(tmp_path, "s1,u1,5,A,,search", "s1,u1,6,A,-2,click", "s1,u1,7,A,x,click", "s1,u1,8,A,1,click")
+    assert log.notes == ("2 rows have a rank that is no whole number from 0, so the order of rows counts for them",)

@@ -219,6 +219,18 @@ def test_random_clicks_prefer_a_system_by_balanced_interleaving_and_none_by_the_
     assert expected(all_lists("team-draft", lists, 4), _of_teams) == 0
 
 
+def test_clicks_on_the_first_slot_prefer_a_system_by_sample_scored_interleaving_and_none_by_the_default() -> None:
+    """Sample-scored credit (Brost et al. 2016) is 1 / rank in each ranking of the documents shown; it is biased."""
+    case = json.loads((GOLDEN / "online" / "fidelity.json").read_text())["cases"][3]
+    assert case["clicks"] == "only the first slot"
+    first, second = lists = case["lists"]
+    scored = [1 / (second.index(own[0]) + 1) - 1 / (first.index(own[0]) + 1) for own in lists]
+    assert sum(scored) / 2 == case["expected_credit"]
+    for method, credit in _CREDIT.items():
+        drafted = all_lists(method, lists, 4)
+        assert sum(float(one.chance) * credit(lists, one, {0}) for one in drafted) == pytest.approx(0, abs=1e-12)
+
+
 def _random_clicks(case: dict[str, Any]) -> Iterator[tuple[set[int], float]]:
     """The ranks that are clicked, with their chances: a cascade with .3 for every document, or the last slot only."""
     if case["clicks"] == "only the last slot":

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import rankproof as rp
 from rankproof._interleaving.methods import METHODS, Coins
 from rankproof.errors import UsageError
+from support.interleavings import all_lists
 from support.paths import SOURCE
 
 _TWO = {"bm25": [f"d{at}" for at in range(10)], "hybrid": [f"d{at * 3 % 13}" for at in range(10)]}
@@ -56,6 +57,20 @@ def test_both_systems_draft_equally_often_until_one_has_nothing_left(lists: list
     assert abs(shown.teams.count(0) - shown.teams.count(1)) <= 1
 
 
+@given(
+    st.lists(st.permutations("abcdefgh"), min_size=2, max_size=4),
+    st.integers(0, 10**9),
+    st.integers(1, 8),
+)
+def test_systems_of_rounds_draft_equally_often(lists: list[list[str]], seed: int, k: int) -> None:
+    rankings = {str(at): docs for at, docs in enumerate(lists)}
+    method: Any = "team-draft-plain" if len(lists) == 2 else "team-draft-multileaving"
+    teams = rp.interleave(rankings, seed=seed, method=method, k=k).teams
+    assert teams is not None
+    shares = [teams.count(team) for team in range(len(lists))]
+    assert max(shares) - min(shares) <= 1
+
+
 @given(rankings_of_two, st.integers(0, 10**9))
 def test_a_system_that_drafts_a_document_has_it_above_every_document_that_is_left(lists: list[list[str]], seed: int) -> None:
     shown = rp.interleave({"A": lists[0], "B": lists[1]}, seed=seed, k=8)
@@ -69,6 +84,15 @@ def test_names_of_systems_do_not_change_the_list(lists: list[list[str]], seed: i
     first = rp.interleave({"A": lists[0], "B": lists[1]}, seed=seed, method=method)
     other = rp.interleave({"Y": lists[0], "X": lists[1]}, seed=seed, method=method)
     assert (first.docs, first.teams) == (other.docs, other.teams)
+
+
+@pytest.mark.parametrize("method", _METHODS)
+@pytest.mark.parametrize("other", ["bcda", "dcba", "abdc", "abef"])
+def test_lists_of_swapped_systems_are_as_likely_with_swapped_teams(method: str, other: str) -> None:
+    own, swapped = (all_lists(method, lists, 4) for lists in (["abcd", other], [other, "abcd"]))
+    chances = {(drafted.docs, drafted.teams): drafted.chance for drafted in own}
+    mirrored = {(one.docs, tuple(team if team < 0 else 1 - team for team in one.teams)): one.chance for one in swapped}
+    assert mirrored == chances
 
 
 def test_swapped_systems_have_the_same_chances() -> None:

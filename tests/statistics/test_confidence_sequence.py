@@ -111,6 +111,15 @@ def test_evidence_against_shares_is_that_of_a_dirichlet_mixture() -> None:
     assert share_evidence([100_000, 0], [0.5, 0.5]) == math.exp(700.0)
 
 
+def test_the_evidence_is_that_of_ssrm_test_with_its_concentration() -> None:
+    """Its concentration is 10,000, and its p is the smallest 1 / evidence so far."""
+    peer = json.loads((GOLDEN / "online/statistics.json").read_text())["srm"]
+    counts = np.cumsum(peer["batches"], axis=0).tolist()
+    evidence = [share_evidence(own, peer["expected"], 10_000.0) for own in counts]
+    smallest = np.minimum.accumulate([min(1.0, 1.0 / value) for value in evidence])
+    assert smallest == pytest.approx(peer["sequential_p"], rel=1e-9)
+
+
 def test_no_difference_needs_a_margin_to_decide() -> None:
     assert growth_needed(0.0, 0.01, 1000) is None
     assert growth_needed(0.0, 0.01, 1000, margin=0.01) == pytest.approx(11, rel=0.1)

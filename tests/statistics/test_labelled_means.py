@@ -259,3 +259,27 @@ def test_a_judge_of_systems_that_never_differ_is_worth_no_label() -> None:
 def test_the_numbers_of_labels_that_are_promised_have_two_digits_at_most() -> None:
     assert all(count == round(count, -1) if count < 200 else count == round(count / 50) * 50 for count in LABEL_COUNTS)
     assert list(LABEL_COUNTS) == sorted(LABEL_COUNTS)
+
+
+@pytest.mark.parametrize(("others", "counts"), [(1, False), (2, True)])
+def test_a_judge_counts_from_two_other_questions_on(others: int, counts: bool) -> None:
+    found = labelled_means(HUMAN, HUMAN, np.array([[1.0, 0.0], [0.0, 0.0]])[:others])
+    assert (found.weight > 0) is counts
+    assert np.isfinite(found.pairs().errors).all()
+
+
+def test_a_judge_is_worth_the_labels_that_give_the_same_error_without_it() -> None:
+    random = np.random.default_rng(3)
+    human, others = random.random((12, 2)), random.random((40, 2))
+    found = labelled_means(human, human + 0.1 * random.random((12, 2)), others)
+    covariance = found.covariance(0.0)
+    of_difference = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    assert found.worth > 1
+    assert (human[:, 0] - human[:, 1]).var(ddof=1) / (12 + found.worth) == pytest.approx(of_difference)
+
+
+@pytest.mark.parametrize("more", [4, 6, 30])
+def test_few_labels_decide_beyond_the_quantile_of_students_t_with_two_degrees_of_freedom_less(more: int) -> None:
+    needed = stats.t.ppf(0.95, more - 2) * math.sqrt(0.04 / more + 0.001) - 0.02
+    for difference, chance in ((1.0001 * needed, 1.0), (0.9999 * needed, 0.0), (-1.0001 * needed, 1.0), (-0.9999 * needed, 0.0)):
+        assert chance_to_decide(difference, 0.04, 0.001, more, more, margin=0.02, limit=0.05, freedom=9) == chance

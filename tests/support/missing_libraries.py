@@ -172,6 +172,21 @@ def _irds(folder: Path) -> None:
     rankproof.read_dataset("irds:nothing")
 
 
+def _tools(folder: Path) -> None:
+    from rankproof._mcp.folders import Folders
+    from rankproof._mcp.server import tool_server
+    from rankproof._mcp.tools import Access
+
+    tool_server(Access(Folders([str(folder)])), 2000, print)
+
+
+def _checked(folder: Path) -> None:
+    from rankproof._mcp.folders import Folders
+    from rankproof._mcp.tools import TOOLS, Access
+
+    TOOLS[0].call({"qrels": "a", "run": "b"}, Access(Folders([str(folder)])))
+
+
 PARTS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "Stemmer": ("retrieval", _bm25),
     "threadpoolctl": ("retrieval", _bm25),
@@ -205,6 +220,8 @@ PARTS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "sqlalchemy": ("mlflow", _mlflow),
     "httpx": ("http", _chat),
     "xllamacpp": ("local", _llama),
+    "mcp": ("mcp", _tools),
+    "jsonschema": ("mcp", _checked),
 }
 
 

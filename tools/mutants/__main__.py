@@ -38,9 +38,9 @@ class Sample:
     packages: Sequence[str] = ()
     mutants: Sequence[str] = ()
 
-    def of(self, package: Package) -> tuple[int, list[Mutant]]:
-        """How many mutants of a package to try, and the mutants in random order."""
-        every = package.mutants(ROOT)
+    def of(self, package: Package, root: Path) -> tuple[int, list[Mutant]]:
+        """How many mutants of a package in this copy to try, and the mutants in random order."""
+        every = package.mutants(root)
         if self.mutants:
             named = [one for one in every if one.key in self.mutants]
             return len(named), named
@@ -55,7 +55,7 @@ def tried(sample: Sample, before: dict[str, Tried]) -> Iterator[Tried]:
         root = Path(folder).resolve() / "tree"
         shutil.copytree(ROOT, root, ignore=_LEFT_OUT, symlinks=True)
         for package in PACKAGES:
-            wanted, mutants = sample.of(package)
+            wanted, mutants = sample.of(package, root)
             with Workspace(root, package) as workspace:
                 for mutant in mutants:
                     if wanted == 0:

@@ -15,7 +15,6 @@ import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from cProfile import Profile
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.machinery import ExtensionFileLoader
@@ -32,7 +31,7 @@ TESTS = "not slow and not release and not browser and not torch"
 """Those of `make test` that need neither Chromium nor PyTorch."""
 Functions = dict[tuple[str, int], list[FunctionType]]
 _OPTIONS = ("-q", "--tb=short", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants")
-_TEST_SECONDS = 20
+TEST_SECONDS = 20
 """A fast test of a mutant that takes so many seconds of processor time does not end."""
 _LIMITS = {resource.RLIMIT_DATA: 8 << 30, resource.RLIMIT_FSIZE: 1 << 30, resource.RLIMIT_CORE: 0}
 
@@ -239,20 +238,19 @@ class _Watch:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         seen: dict[int, CodeType] = {}
-        profile = Profile(subcalls=False, builtins=False)
 
         def note(frame: FrameType, event: str, arg: Any) -> None:
             seen[id(frame.f_code)] = frame.f_code
 
         start = time.process_time()
         if self.trace:
-            threading.settrace(note)  # a profile sees its own thread alone
-            profile.enable()
+            threading.settrace(note)
+            sys.settrace(note)
         yield
+        sys.settrace(None)
         threading.settrace(None)
-        profile.disable()
         took = time.process_time() - start
-        codes = [*seen.values(), *(entry.code for entry in profile.getstats() if isinstance(entry.code, CodeType))]
+        codes = seen.values()
         places = {(code.co_filename, code.co_firstlineno) for code in codes if code.co_filename.startswith(self.sources)}
         self.called.append((item.nodeid, took, sorted((path.removeprefix(self.root), line) for path, line in places)))
 
@@ -298,7 +296,7 @@ def _run(root: Path, session: pytest.Session, request: Request, functions: Funct
 def _limit_test() -> None:
     """Limits the processor time of the process from now on."""
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (min(int(time.process_time()) + _TEST_SECONDS, most), most))
+    resource.setrlimit(resource.RLIMIT_CPU, (min(int(time.process_time()) + TEST_SECONDS, most), most))
 
 
 def _chosen(items: Sequence[pytest.Item], only: Sequence[str] | None) -> list[pytest.Item]:

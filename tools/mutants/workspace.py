@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sysconfig
 from collections import Counter
@@ -10,7 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from tools.mutants.forks import CollectedTests, NewCode, NewExtension, Patch, Request, RunResult, run_fresh
+from tools.mutants.forks import TEST_SECONDS, Called, CollectedTests, NewCode, NewExtension, Patch, Request, RunResult, run_fresh
 from tools.mutants.mutant import Mutant
 from tools.mutants.packages import Package
 
@@ -27,7 +28,8 @@ _FLAGS = (
     "-DPy_LIMITED_API=0x030B0000",
 )
 
-MAX_TEST_SECONDS = 60.0
+MUTANT, ORIGINAL = "mutant.abi3.so", "original.abi3.so"
+MAX_TEST_SECONDS = 30.0
 """A mutant that survives quick tests of so many seconds together has survived; this saves most of the time of a run."""
 
 Outcome = Literal["failed", "crashed", "timed out", "survived", "equivalent", "not built", "same code"]
@@ -55,6 +57,8 @@ class Workspace:
     def __init__(self, root: Path, package: Package) -> None:
         self.root, self.package = root, package
         self.kills: Counter[str] = Counter()
+        self.called: dict[str, Called] = {}
+        self.reliable: set[str] = set()
         self.collected: CollectedTests | None = None
 
     def __enter__(self) -> Workspace:
@@ -68,15 +72,31 @@ class Workspace:
         """Collects the tests, and notes what each of them calls without a mutant."""
         collected = CollectedTests(self.root, self.package.tests)
         self.built = self._build() if self.package.extension else b""
-        result = collected.run(Request(None, self._patch(None), seconds=1_200, trace=True))
+        if self.package.extension:
+            shutil.copyfile(self.root / MUTANT, self.root / ORIGINAL)
+        result = collected.run(Request(None, self._original(), seconds=1_200, trace=True))
         if result.end != "passed":
-            raise SystemExit(f"the tests of {self.package.name} fail without a mutant: {result.test}\n{result.output[-3_000:]}")
+            end = f"{result.end} {result.test}\n{result.output[-3_000:]}"
+            raise SystemExit(f"the tests of {self.package.name} do not pass without a mutant: {end}")
         self.called, self.seconds = result.called, 20 + 3 * result.seconds
+        slow = [name for name, test in self.called.items() if test.seconds > TEST_SECONDS / 4]
+        if slow:
+            raise SystemExit(f"too slow to tell a mutant that does not end from the original code: {', '.join(slow)}")
         return collected
 
     def tried(self, mutant: Mutant) -> Tried:
-        """Tries one mutant, then restores the file."""
+        """Tries one mutant; a test that fails without it too does not count."""
         self.collected = self.collected or self._start()
+        found = self._changed(mutant, self.collected)
+        if found.outcome == "failed" and found.by in self.called:
+            if not self._passes(found.by, self.collected):
+                del self.called[found.by]
+                return self.tried(mutant)
+            self.kills[found.by] += 1
+        return found
+
+    def _changed(self, mutant: Mutant, collected: CollectedTests) -> Tried:
+        """Runs the tests on the changed file, then restores it."""
         path = self.root / mutant.path
         before = path.read_bytes()
         path.write_bytes(mutant.applied(before))
@@ -85,7 +105,7 @@ class Workspace:
                 built = self._build()
                 if not built or built == self.built:
                     return Tried(self.package.name, mutant.key, "same code" if built else "not built")
-            return self._tested(mutant, self.collected)
+            return self._tested(mutant, collected)
         finally:
             path.write_bytes(before)
 
@@ -102,21 +122,30 @@ class Workspace:
             result = run_fresh(self.root, sorted({_file(name) for name in only}), only, self.seconds)
         if result.end == "passed" or result.end == "not changed":
             return Tried(self.package.name, mutant.key, "survived", f"{len(only)} tests passed", result.seconds)
-        self.kills[result.test] += 1
         return Tried(
             self.package.name, mutant.key, result.end, result.test or _last_line(result.output), round(result.seconds, 2)
         )
 
-    def _patch(self, mutant: Mutant | None) -> Patch | None:
+    def _passes(self, test: str, collected: CollectedTests) -> bool:
+        """Whether a test that failed passes on its own without the mutant, so that the mutant made it fail."""
+        if test not in self.reliable and collected.run(Request((test,), self._original(), self.seconds)).end == "passed":
+            self.reliable.add(test)
+        return test in self.reliable
+
+    def _patch(self, mutant: Mutant) -> Patch:
         if self.package.extension:
-            return NewExtension(f"rankproof._native.{self.package.extension}", str(self.root / "mutant.abi3.so"))
-        if mutant is None:
-            return None
+            return NewExtension(f"rankproof._native.{self.package.extension}", str(self.root / MUTANT))
         return NewCode(mutant.path, mutant.owner[0], (self.root / mutant.path).read_bytes())
+
+    def _original(self) -> Patch | None:
+        """The extension without a mutant, built as that of a mutant; None if the tests have the code in memory."""
+        if self.package.extension:
+            return NewExtension(f"rankproof._native.{self.package.extension}", str(self.root / ORIGINAL))
+        return None
 
     def _build(self) -> bytes:
         """Builds the extension in the copy; its bytes, none if it does not compile."""
-        target = self.root / "mutant.abi3.so"
+        target = self.root / MUTANT
         target.unlink(missing_ok=True)
         command = [
             "cc",

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rankproof._data.validation import BUDGET, FILES, LABELS, REL, REPLIES, public
+from rankproof._data.validation import BUDGET, FILES, LABELS, NAMED_FILES, REL, REPLIES, public
 from rankproof._evaluation.options import QrelsLike
 from rankproof._registry import Option
 
@@ -25,7 +25,8 @@ def evaluate_answers(
         Mapping[str, AnswersLike] | str | os.PathLike[str] | Any,
         Option(
             "RAG logs: a path, a data frame, rows as dicts, or {name: one of these}; or results; or {name: {query: answer}}",
-            typed=str | Mapping[str, Any],
+            typed=NAMED_FILES,
+            role="path",
         ),
     ],
     references: Annotated[
@@ -33,11 +34,12 @@ def evaluate_answers(
         Option(
             "{query: text or texts}, or queries with the field answers: a Dataset, Queries, or the path of a JSONL file",
             unset="those of the log",
-            typed=str | Mapping[str, Any],
+            typed=str,
+            role="path",
         ),
     ] = None,
     qrels: Annotated[
-        QrelsLike | None, Option("judgements, for citations; results have their own", metavar="FILE", typed=str)
+        QrelsLike | None, Option("judgements, for citations; results have their own", metavar="FILE", typed=str, role="path")
     ] = None,
     measures: Annotated[
         MeasuresLike,
@@ -59,10 +61,11 @@ def evaluate_answers(
     model: Annotated[ChatModel | None, Option("the settings of the language model that judges")] = None,
     contexts: Annotated[Mapping[str, str] | None, Option("the texts of passages by id")] = None,
     corpus: Annotated[
-        Any, Option("the documents of contexts that are logged by their ids", metavar="SOURCE", typed=str, rare=True)
+        Any, Option("the documents of contexts that are logged by their ids", metavar="SOURCE", typed=str, role="path", rare=True)
     ] = None,
     nuggets: Annotated[
-        NuggetsLike | None, Option("nuggets in place of those of the questions", metavar="FILE", typed=str, rare=True)
+        NuggetsLike | None,
+        Option("nuggets in place of those of the questions", metavar="FILE", typed=str, role="path", rare=True),
     ] = None,
     labels: Annotated[
         str | os.PathLike[str] | None,

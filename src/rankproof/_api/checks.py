@@ -124,11 +124,16 @@ def gate(
     *,
     baseline: Annotated[
         Any,
-        Option("the values to compare with: a file that `save` wrote; in Python also results or runs", typed=str, metavar="FILE"),
+        Option(
+            "the values to compare with: a file that `save` wrote; in Python also results or runs",
+            typed=str,
+            role="path",
+            metavar="FILE",
+        ),
     ] = None,
     save: Annotated[
         str | os.PathLike[str] | None,
-        Option("save the values as the next baseline, if the gate passes; - is standard output", metavar="FILE"),
+        Option("save the values as the next baseline, if the gate passes; - is standard output", role="output", metavar="FILE"),
     ] = None,
     primary: Annotated[
         str | Measure | None,
@@ -153,11 +158,17 @@ def gate(
     ] = False,
     log: Annotated[
         str | os.PathLike[str] | None,
-        Option("count comparisons in a log, JSON lines; from ten on their corrected gain", metavar="FILE", rare=True),
+        Option(
+            "count comparisons in a log, JSON lines; from ten on their corrected gain", metavar="FILE", role="output", rare=True
+        ),
     ] = None,
     cases: Annotated[
         str | os.PathLike[str] | None,
-        Option("also check the test cases of serve one by one; their rankings are those of `run --cases`", metavar="FILE"),
+        Option(
+            "also check the test cases of serve one by one; their rankings are those of `run --cases`",
+            role="path",
+            metavar="FILE",
+        ),
     ] = None,
     systems: Annotated[
         str | Sequence[str], Option("only this system", flag="--system", metavar="NAME", repeated=True, unset="all")

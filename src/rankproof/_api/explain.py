@@ -44,7 +44,12 @@ def explain(
     doc: Annotated[str | None, Option("explain the score of this document for the query", metavar="D")] = None,
     dataset: Annotated[
         Any,
-        Option("the dataset: texts for run files, and the terms of a BM25 score of a results folder", metavar="SOURCE"),
+        Option(
+            "the dataset: texts for run files, and the terms of a BM25 score of a results folder",
+            metavar="SOURCE",
+            typed=str,
+            role="path",
+        ),
     ] = None,
     top: Annotated[int | None, Option("rows of each list", least=1, unset="5 queries, 10 documents")] = None,
     **options: Unpack[ReadArguments],

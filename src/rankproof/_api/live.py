@@ -166,7 +166,7 @@ def online(
     if record is not None:
         from rankproof._analysis.online.history import record_result
 
-        record_result(path_text(record, "record"), result, search_log, baseline)
+        record_result(path_text(record, "record"), result, search_log.sources[0])
     return result
 
 

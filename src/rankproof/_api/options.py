@@ -14,9 +14,13 @@ if TYPE_CHECKING:
 
 DataLike = Annotated[
     QrelsLike,
-    Option("judgements, with runs; or a Result, an ExperimentResult, a results folder, or a list of these", typed=FILES),
+    Option(
+        "judgements, with runs; or a Result, an ExperimentResult, a results folder, or a list of these", typed=FILES, role="path"
+    ),
 ]
-RunsLike = Annotated[RunLike | None, Option("the runs as {name: run}", unset="the data are results", typed=NAMED_FILES)]
+RunsLike = Annotated[
+    RunLike | None, Option("the runs as {name: run}", unset="the data are results", typed=NAMED_FILES, role="path")
+]
 MeasuresOption = Annotated[
     "MeasuresLike",
     Option("one measure or several", metavar="MEASURES", letter="-m", repeated=True, unset="the usual ones", typed=FILES),

@@ -44,13 +44,17 @@ def report(
     *,
     path: Annotated[
         str | os.PathLike[str] | None,
-        Option("the file to write; .png and .md get the decision and the table of systems, as a picture or as Markdown"),
+        Option(
+            "the file to write; .png and .md get the decision and the table of systems, as a picture or as Markdown",
+            role="output",
+        ),
     ] = None,
     before: Annotated[
         Any,
         Option(
             "earlier results on the same data: what changed, for which queries and with which settings",
             typed=str,
+            role="path",
             metavar="RESULTS",
         ),
     ] = None,

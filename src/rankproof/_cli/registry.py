@@ -64,6 +64,7 @@ GROUPS: Mapping[str, tuple[Component, ...]] = {
         models="download and list model weights",
         cache="show or clear the cache",
         tokenizers="train and compare encoders that differ only in their tokenizer or prompts",
+        mcp="let an agent ask all this: tools of the Model Context Protocol",
         completion="print a shell completion script",
         help="show this page, or the page of a command",
     ),

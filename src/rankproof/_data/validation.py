@@ -219,18 +219,24 @@ BY = Option(
     "group by a field of the queries, length, relevant (how many are relevant) or complexity", metavar="FIELD", repeated=True
 )
 DATASET = Option(
-    "the dataset of run files, for texts, fields and weights", metavar="SOURCE", unset="results have theirs", typed=str
+    "the dataset of run files, for texts, fields and weights",
+    metavar="SOURCE",
+    unset="results have theirs",
+    typed=str,
+    role="path",
 )
 LOG = Option(
     "log of looks and comparisons, JSON lines",
     metavar="FILE",
     unset="on the command line looks.jsonl in the results folder; none for run files",
+    role="output",
     rare=True,
 )
 LABELS = Option(
     "labels of people that check a machine judge, made with `rankproof serve RESULTS --label 30`",
     metavar="FILE",
     unset="the file beside the results folder",
+    role="path",
     rare=True,
 )
 BaseUrl = Annotated[
@@ -249,7 +255,11 @@ BUDGET = Option(
 )
 CACHE = Option("the cache folder, see `rankproof cache`", metavar="FOLDER", unset="that of this user", rare=True)
 REPLIES = Option(
-    "the folder of replies", unset="none; on the command line that of `rankproof cache`", metavar="FOLDER", rare=True
+    "the folder of replies",
+    unset="none; on the command line that of `rankproof cache`",
+    metavar="FOLDER",
+    role="output",
+    rare=True,
 )
 
 
@@ -263,7 +273,7 @@ class ServerArguments(TypedDict, total=False):
 
 
 DOCUMENTS = Option("documents in the corpus, for the random ranking", least=1, unset="those of the results")
-BANDS = Option("band profiles as TOML, instead of the built-in ones", metavar="FILE", rare=True)
+BANDS = Option("band profiles as TOML, instead of the built-in ones", metavar="FILE", role="path", rare=True)
 PROFILE = Option("only this band profile", metavar="NAME", repeated=True, unset="all", rare=True)
 
 

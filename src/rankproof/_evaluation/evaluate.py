@@ -62,8 +62,8 @@ USUAL_MEASURES = "nDCG@10, RR@10, R@100, P@10, Success@1/3/5/10, and nDCG(gain='
 
 @public
 def evaluate(
-    qrels: Annotated[QrelsLike, Option("the judgements", typed=str)],
-    run: Annotated[RunLike, Option("one run, or several as {name: run}", typed=NAMED_FILES)],
+    qrels: Annotated[QrelsLike, Option("the judgements", typed=str, role="path")],
+    run: Annotated[RunLike, Option("one run, or several as {name: run}", typed=NAMED_FILES, role="path")],
     measures: Annotated[MeasuresLike, Option("one measure or several", unset=USUAL_MEASURES)] = None,
     **options: Unpack[EvaluateArguments],
 ) -> Result:

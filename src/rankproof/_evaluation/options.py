@@ -94,6 +94,7 @@ class ReadArguments(TypedDict, total=False):
             "the weight of each query, its share of the traffic",
             file="lines of query id and weight, or queries.jsonl",
             unset="all queries weigh the same",
+            role="path",
             rare=True,
         ),
     ]

@@ -22,12 +22,22 @@ TRUSTED_FILE = "trusted"
 REMOTE_CODE = "trust_remote_code"
 
 
+_REJECTED: list[str] = []
+
+
+def reject_imports(reason: str) -> None:
+    """Makes every later import of `module:name` in this process an error."""
+    _REJECTED.append(reason)
+
+
 def import_object(text: str, folder: str = "") -> Any:
     """The object that `module:name` names, None if the module has no such name; a module in the folder comes before others.
 
     The folder is by default the current one. It stays last in the module path, so that the object can import its neighbours
     later.
     """
+    if _REJECTED:
+        raise UsageError(f"{for_message(text)} names code, and {_REJECTED[0]}", fix="name a measure of rankproof")
     module, _, name = text.partition(":")
     top = module.split(".")[0]
     fix = f"put {for_message(top)} beside the experiment file, or install that package"

@@ -92,13 +92,13 @@ def _trend(table: Table | None) -> Iterator[Section]:
     if table is None:
         return
     question = "How did the difference and its interval develop?"
-    charts = tuple(_chart(table, name) for name in dict.fromkeys(str(row[1]) for row in table.rows))
+    charts = tuple(_chart(table, name) for name in dict.fromkeys(str(row[1]) for row in table.rows if row[5] is not None))
     yield Section("trend", "Trend", question, charts=charts, folded=(table,))
 
 
 def _chart(table: Table, system: str) -> SvgChart:
     """The difference of one system to the baseline, a dot and an interval for each look."""
-    rows = [row for row in table.rows if row[1] == system and row[4] is not None]
+    rows = [row for row in table.rows if row[1] == system and row[5] is not None]
     looks = [
         _Look(date.fromisoformat(str(row[0])).toordinal(), cast(float, row[4]), cast("tuple[float, float]", row[5]))
         for row in rows

@@ -170,8 +170,10 @@ def sessions_needed(case: LiveCase, leader: int) -> SessionsNeeded:
             for chance in (None, LIKELY)
         )
         needed.append(tuple(math.inf if growth is None else growth for growth in growths))
-    total = len(case.values.users)
-    most = [max(values) for values in zip(*needed, strict=True)] if needed else [math.inf, math.inf]
+    total, (few, _) = len(case.values.users), case.values.fewest_clicking()
+    # Users come with sessions, so the least number of users takes as many times as much traffic.
+    needed.append((MIN_USERS / few,) * 2 if few else (math.inf, math.inf))
+    most = [max(values) for values in zip(*needed, strict=True)] if len(needed) > 1 else [math.inf, math.inf]
     same, likely = (None if math.isinf(growth) else math.ceil(growth * total) for growth in most)
     return SessionsNeeded(same, likely, case.per_day)
 
@@ -212,8 +214,9 @@ def _difference(case: LiveCase, system: int, other: int) -> PairDifference:
     """A pair as the metric has it: a lower value of a metric where lower is better is a negative difference."""
     oriented = case.pairs[system, other]
     lower = case.values.measure.higher_is_better is False
-    (low, high), value = oriented.ci, oriented.difference
-    ci, value = ((-high, -low), -value) if lower else ((low, high), value)
+    ci, value = oriented.known_ci, oriented.difference
+    if lower:
+        ci, value = None if ci is None else (-ci[1], -ci[0]), -value
     significant = oriented.is_positive or oriented.is_negative
     names = case.values.systems
     return PairDifference(names[system], names[other], value, ci, oriented.preferring, significant, oriented.error)

@@ -15,6 +15,9 @@ from rankproof._statistics.intervals import Interval
 from rankproof._statistics.options import USUAL_USERS
 from rankproof.measures._base import Measure
 
+LEAST_USERS = 20
+"""The errors of fewer users are not known well enough for an interval."""
+
 
 @dataclass(frozen=True, slots=True)
 class LiveEstimate:
@@ -28,6 +31,11 @@ class LiveEstimate:
     sessions: int
     ci: Interval
     preferring: int = 0
+
+    @property
+    def known_ci(self) -> Interval | None:
+        """The interval, None if there are too few users for one."""
+        return self.ci if math.isfinite(self.ci[0]) else None
 
     @property
     def is_positive(self) -> bool:
@@ -55,12 +63,12 @@ class LiveEstimate:
 class SystemValue:
     """The value of one system with its 95% interval, from its own sessions and users.
 
-    `clicks` is None where clicks belong to no single system.
+    `ci` is None with too few users for one, `clicks` where clicks belong to no single system.
     """
 
     system: str
     value: float
-    ci: Interval
+    ci: Interval | None
     sessions: int
     users: int
     clicks: int | None
@@ -94,15 +102,17 @@ class SessionValues(ABC):
         """The number of users with a click, of the system that has fewest, and the words for these users."""
 
     def _interval(self, difference: float, error: float, users: int) -> Interval:
-        if not users or not math.isfinite(difference):
+        if users < LEAST_USERS or not math.isfinite(difference):
             return -math.inf, math.inf
         low, high, _ = sequence_interval(difference, error, users, expected=self.expect, alpha=self.alpha)
         return low, high
 
-    def sequence(self, estimate: RatioEstimate) -> Interval:
-        """The interval of one mean, at the level of a single one."""
+    def sequence(self, estimate: RatioEstimate, least: float, most: float) -> Interval | None:
+        """The interval of one mean between its limits, at the level of a single one; None with too few users."""
+        if estimate.users < LEAST_USERS:
+            return None
         low, high, _ = sequence_interval(estimate.value, estimate.error, estimate.users, expected=self.expect)
-        return low, high
+        return max(low, least), min(high, most)
 
 
 def sums_by(users: Codes, values: FloatArray | None, count: int) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,6 +33,11 @@ class GuardrailCheck:
     ci: Interval
     holds: bool | None
     is_fraction: bool
+
+    @property
+    def known_ci(self) -> Interval | None:
+        """The interval, None if there are too few users for one."""
+        return self.ci if math.isfinite(self.ci[0]) else None
 
 
 @dataclass(frozen=True, slots=True)

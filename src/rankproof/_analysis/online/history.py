@@ -17,7 +17,6 @@ from rankproof._analysis.online.result import OnlineResult
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import percent, pluralise
 from rankproof._importers.base import ImportSource
-from rankproof._importers.search_log.log import SearchLog
 from rankproof._io.files import write_blocks
 from rankproof.errors import InputError, UsageError, for_message
 
@@ -104,8 +103,10 @@ def analyse_history(history: ExperimentHistory, source: str) -> OnlineResult:
     rows: list[tuple[CellValue, ...]] = [_agreement_row(agree, len(signed))] if signed else []
     sentences = [_agreement_sentence(agree, len(signed), len(history.experiments))]
     notes = list(_notes(history, len(signed), len(measured)))
-    if len(measured) >= LEAST:
-        pairs = _pairs(measured)
+    pairs = _pairs(measured)
+    if len(measured) >= LEAST and not pairs.vary:
+        sentences.append("The correlation of differences is not known: those of one side are all the same.")
+    elif len(measured) >= LEAST:
         correlation, slope = true_correlation(pairs), true_slope(pairs)
         rows += [
             ("correlation as observed", pearson(pairs.x, pairs.y), None, len(measured)),
@@ -183,19 +184,21 @@ def _notes(history: ExperimentHistory, signed: int, measured: int) -> Iterator[s
         yield f"{pluralise(count - measured, 'experiment')} without standard errors, left out of the correlation"
 
 
-def record_result(path: str, result: OnlineResult, log: SearchLog, baseline: str | None) -> None:
-    """Appends the difference of each system from the baseline, with its standard error."""
+def record_result(path: str, result: OnlineResult, source: str) -> None:
+    """Appends how much better each compared system is than the baseline, with the standard error."""
     decision = result.decision
-    draft = log.drafts[0] if log.drafts else None
-    first = baseline or (draft.systems[0] if draft else log.variants[0])
-    title = (draft.experiment if draft else "") or os.path.basename(log.sources[0])
-    pairs = [] if decision is None else [pair for pair in decision.against if first in (pair.system, pair.other)]
-    if not any(pair.error for pair in pairs):
+    if decision is None or decision.reason == "log":
+        fix = "leave out --record until the log can decide"
+        raise UsageError(f"nothing is recorded of this log: {decision.detail if decision else 'it has no decision'}", fix=fix)
+    baseline = decision.by_system[0].name
+    pairs = [pair for pair in decision.against if baseline in (pair.system, pair.other) and pair.error]
+    if not pairs:
         raise UsageError("this log has no difference to record", fix="leave out --record until sessions have clicks")
+    title = str(result.facts.get("experiment") or os.path.basename(source))
     for pair in pairs:
-        sign = -1 if pair.system == first else 1
-        system = pair.other if pair.system == first else pair.system
-        record_experiment(path, title if len(pairs) == 1 else f"{title}: {system}", sign * pair.difference, pair.error or 0.0)
+        other = pair.other if pair.system == baseline else pair.system
+        sign = (-1 if pair.system == baseline else 1) * (-1 if decision.measure.higher_is_better is False else 1)
+        record_experiment(path, title if len(pairs) == 1 else f"{title}: {other}", sign * pair.difference, pair.error or 0.0)
 
 
 def record_experiment(path: str, experiment: str, online: float, online_error: float) -> None:

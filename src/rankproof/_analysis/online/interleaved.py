@@ -64,9 +64,8 @@ class Preferences(SessionValues):
         won, decided = (sum((kind(opponent) for opponent in others), np.zeros(len(self.users))) for kind in (_won, np.abs))
         count = int(self.users.max(initial=-1)) + 1
         estimate = ratio_of(sums_by(self.users, won, count), sums_by(self.users, decided, count), least=1.0)
-        low, high = self.sequence(estimate) if estimate.users else (0.0, 1.0)
         value = estimate.value if estimate.users else 0.5
-        ends = max(low, 0.0), min(high, 1.0)
+        ends = self.sequence(estimate, 0.0, 1.0)
         clicks = int(self.credits[:, system].sum()) if self.has_teams else None
         return SystemValue(self.systems[system], value, ends, int(np.count_nonzero(won)), estimate.users, clicks)
 
@@ -138,6 +137,17 @@ def first_teams(log: SearchLog, kept: BoolArray) -> Codes:
     session = np.repeat(np.arange(len(sessions), dtype=np.int64), sessions.lengths)[competitive]
     rows, first = np.unique(session, return_index=True)
     return sessions.teams[competitive][first][kept[rows]]
+
+
+def are_lists_of_single_systems(log: SearchLog) -> bool:
+    """Whether lists name their systems, several in all and never two in one list."""
+    sessions = log.sessions
+    own = np.flatnonzero(sessions.teams >= 0)
+    if not len(own) or (sessions.draft >= 0).any():
+        return False
+    team, session = sessions.teams[own], np.repeat(np.arange(len(sessions), dtype=np.int32), sessions.lengths)[own]
+    together = session[1:] == session[:-1]
+    return len(np.unique(team)) > 1 and not bool((together & (team[1:] != team[:-1])).any())
 
 
 def shared_sessions(log: SearchLog, kept: BoolArray) -> int:

@@ -30,6 +30,7 @@ class LiveMetric(Measure):
     takes: ClassVar[Literal["", "@", "()"]] = ""
     example: ClassVar[str] = ""
     needs_times: ClassVar[bool] = False
+    needs_clicks: ClassVar[bool] = True
     source: ClassVar[str] = "online"
 
     def of_sessions(self, log: SearchLog, clicks: Events) -> FloatArray:
@@ -107,6 +108,7 @@ class Conversion(LiveMetric):
     definition = "the share of sessions with an event of the action"
     takes = "()"
     example = "Conversion(purchase)"
+    needs_clicks = False
 
     def of_sessions(self, log: SearchLog, clicks: Events) -> FloatArray:
         if self.inside not in log.actions:
@@ -140,6 +142,7 @@ class Revenue(LiveMetric):
     range = (0.0, float("inf"))
     takes = "()"
     example = "Revenue(price)"
+    needs_clicks = False
 
     def of_sessions(self, log: SearchLog, clicks: Events) -> FloatArray:
         known = np.isfinite(log.events.value)

@@ -28,6 +28,11 @@ class NoisyPairs(NamedTuple):
     x_error: FloatArray
     y_error: FloatArray
 
+    @property
+    def vary(self) -> bool:
+        """Whether both quantities have several values."""
+        return bool(np.ptp(self.x) > 0 and np.ptp(self.y) > 0)
+
 
 class Fitted(NamedTuple):
     """An estimate and its interval of 95%."""

@@ -124,7 +124,8 @@ def _leads(decision: Decision, live: LiveEvidence) -> str:
         return f"{for_message(pair.system)} and {for_message(pair.other)} are equal so far"
     what = "Net preference of" if live.kind == "interleaving" else f"{decision.measure} of"
     names = f"{for_message(pair.system)} over {for_message(pair.other)}"
-    return f"{what} {names} {_signed(pair.difference, decision)} (95% CI {low} to {high}, {_EVERY_LOOK})"
+    interval = "" if pair.ci is None else f" (95% CI {low} to {high}, {_EVERY_LOOK})"
+    return f"{what} {names} {_signed(pair.difference, decision)}{interval}"
 
 
 def _needed(decision: Decision, live: LiveEvidence) -> Iterator[str]:

@@ -85,7 +85,7 @@ def guardrails_table(checks: Sequence[GuardrailCheck]) -> Table | None:
         Column("holds", about="whether the interval is clear of the limit"),
     )
     words = {True: "yes", False: "no", None: "not clear"}
-    rows = tuple((check.text, check.system, check.difference, check.ci, words[check.holds]) for check in checks)
+    rows = tuple((check.text, check.system, check.difference, check.known_ci, words[check.holds]) for check in checks)
     return Table("guardrails", "Guardrails", columns, rows) if rows else None
 
 
@@ -97,7 +97,7 @@ def metrics_table(further: Sequence[SessionValues], means: Sequence[Sequence[Sys
             system.system,
             system.value,
             None if pair is None else pair.difference,
-            None if pair is None else pair.ci,
+            None if pair is None else pair.known_ci,
             None if pair is None else pair.is_positive or pair.is_negative,
         )
         for values, systems in zip(further, means, strict=True)
@@ -149,7 +149,7 @@ def _segment_rows(values: SessionValues, log: SearchLog, field: str) -> Iterator
 def _shown(pair: LiveEstimate) -> tuple[CellValue, ...]:
     """The difference and its interval; nothing where a side is empty."""
     known = pair.users > 0 and np.isfinite(pair.difference)
-    return (pair.difference, pair.ci) if known else (None, None)
+    return (pair.difference, pair.known_ci) if known else (None, None)
 
 
 def trend_table(values: SessionValues) -> Table | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankproof._analysis.online.estimates import LiveEstimate, SessionValues, SystemValue, ratio_of, sums_by
+from rankproof._analysis.online.estimates import LEAST_USERS, LiveEstimate, SessionValues, SystemValue, ratio_of, sums_by
 from rankproof._analysis.online.metrics import LiveMetric
 from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._importers.search_log.log import Codes, Events, SearchLog
@@ -98,7 +98,10 @@ class VariantValues(SessionValues):
         users, error = first.users + second.users, math.hypot(*errors)
         sessions = int(first.sessions + second.sessions)
         names = self.systems[system], self.systems[other]
-        return LiveEstimate(*names, difference, error, users, sessions, self._interval(difference, error, users))
+        # The interval of a difference needs the errors of both sides.
+        enough = min(first.users, second.users) >= LEAST_USERS
+        interval = self._interval(difference, error, users) if enough else (-math.inf, math.inf)
+        return LiveEstimate(*names, difference, error, users, sessions, interval)
 
     def _arm(self, variant: int, rows: BoolArray | None) -> _Arm:
         known = np.isfinite(self.values) & (self.assignment.variant_of[self.users] == variant)
@@ -127,9 +130,7 @@ class VariantValues(SessionValues):
     def value(self, system: int) -> SystemValue:
         arm = self._arm(system, None)
         own = self.assignment.variant_of[self.users] == system
-        low, high = self.sequence(arm.estimate)
-        least, most = self.measure.range
-        ends = max(low, least), min(high, most)
+        ends = self.sequence(arm.estimate, *self.measure.range)
         clicks = int(np.count_nonzero(self.clicked & own))
         estimate = arm.estimate
         return SystemValue(self.systems[system], estimate.value, ends, int(estimate.sessions), estimate.users, clicks)

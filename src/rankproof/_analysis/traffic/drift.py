@@ -70,7 +70,7 @@ class TrafficDocument:
         except (ValueError, binascii.Error):
             known = b"?"
         if len(known) % _HASH_BYTES or not (0 <= self.unseen <= 1 and self.error >= 0):
-            raise values.error("the record of the traffic was changed; draw the sample again")
+            raise values.error("the record of the traffic was changed")
         return TrafficRecord(known, self.unseen, self.error, self.sessions)
 
 

@@ -195,7 +195,8 @@ def _sentences(
     options: SampleOptions,
 ) -> Iterator[str]:
     share = percent(float(sizes.sum()) / total)
-    yield f"{pluralise(len(queries), 'query stands', 'queries stand')} for {len(sizes):,} queries with {share} of the traffic."
+    of_log = pluralise(len(sizes), "query", "queries")
+    yield f"{pluralise(len(queries), 'query stands', 'queries stand')} for {of_log} with {share} of the traffic."
     column = weight_column((queries.weights or {}).values())
     certain = int((drawn.chances[drawn.kept] >= 1).sum())
     if certain < len(queries):

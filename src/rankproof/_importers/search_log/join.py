@@ -18,7 +18,7 @@ from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, QUERY
 from rankproof.errors import InputError
 
 MAX_SHARED = 0.01
-"""With more sessions of several users than this share, the session ids of the log are wrong."""
+"""With more sessions of several users or variants than this share, the session ids or the variants of the log are wrong."""
 MIN_MISSING_USERS = 0.5
 _CLOCK_SLACK = 1.0
 """Seconds by which an event may come before its query: the clocks of browsers and servers differ."""
@@ -34,6 +34,9 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
         fix = "add the log of queries, or rows without an action for the documents that were shown"
         raise InputError(what, fix=fix, source=join.sources[0])
     join.drop_sessions()
+    if count := tables.wrong_ranks:
+        row = pluralise(count, "row has", "rows have")
+        join.notes.append(f"{row} a rank that is no whole number from 0, so the order of rows counts for them")
     sessions = join.sessions()
     return SearchLog(
         join.sources,
@@ -91,6 +94,7 @@ class _Join:
         self._drop_repeats()
         self._check_times()
         self._check_users()
+        self._check_variants()
         self._drop_bots()
 
     def _drop(self, sessions: BoolArray, reason: str) -> None:
@@ -147,26 +151,41 @@ class _Join:
 
     def _check_users(self) -> None:
         """Gives each session its user; sessions of several users are dropped, and many of them are an error."""
-        users = np.concatenate([self.user, as_array(self.tables.event_user)])
-        sessions = np.concatenate([self.run_session, self.event_session])
-        known = (users >= 0) & (sessions >= 0)
-        lowest = np.full(self.count, np.iinfo(np.int32).max, dtype=np.int32)
-        np.minimum.at(lowest, sessions[known], users[known])
-        np.maximum.at(self.session_user, sessions[known], users[known])
+        lowest, self.session_user = self._range_of(self.user, as_array(self.tables.event_user))
         shared = (self.session_user >= 0) & (lowest < self.session_user)
-        if shared.sum() > MAX_SHARED * self.count:
-            source, line = split_place(self.sources, int(self.place[self.first_run[int(shared.argmax())]]))
-            what = f"{int(shared.sum()):,} of {pluralise(self.count, 'session id')} belong to several users"
-            raise InputError(
-                what, fix="log a new id for every search; --user names the field of the user", source=source, line=line
-            )
-        self._drop(shared, "with an id that several users have")
+        fix = "log a new id for every search; --user names the field of the user"
+        self._drop_few(shared, "belong to several users", fix, "with an id that several users have")
         missing = int((self.session_user < 0).sum())
         if missing:
             whom = "no session names a user" if missing == self.count else f"{pluralise(missing, 'session')} without a user"
             self.notes.append(f"{whom}: each counts as a user of its own, so intervals are too narrow if users return")
             first = len(self.tables.users)
             self.session_user[self.session_user < 0] = np.arange(first, first + missing, dtype=np.int32)
+
+    def _check_variants(self) -> None:
+        """Drops sessions whose rows name several variants; many of them are an error."""
+        lowest, highest = self._range_of(as_array(self.tables.variant), as_array(self.tables.event_variant))
+        fix = "log one variant for each user; --variant names its field"
+        self._drop_few((highest >= 0) & (lowest < highest), "name several variants", fix, "that name several variants")
+
+    def _range_of(self, of_run: Codes, of_event: Codes) -> tuple[Codes, Codes]:
+        """The lowest and the highest code that the rows of each session name, -1 if they name none."""
+        codes = np.concatenate([of_run, of_event])
+        sessions = np.concatenate([self.run_session, self.event_session])
+        known = (codes >= 0) & (sessions >= 0)
+        lowest = np.full(self.count, np.iinfo(np.int32).max, dtype=np.int32)
+        highest = np.full(self.count, -1, dtype=np.int32)
+        np.minimum.at(lowest, sessions[known], codes[known])
+        np.maximum.at(highest, sessions[known], codes[known])
+        return lowest, highest
+
+    def _drop_few(self, sessions: BoolArray, what: str, fix: str, reason: str) -> None:
+        """Drops a few sessions that cannot be right; many of them are an error."""
+        if sessions.sum() > MAX_SHARED * self.count:
+            source, line = split_place(self.sources, int(self.place[self.first_run[int(sessions.argmax())]]))
+            words = f"{int(sessions.sum()):,} of {pluralise(self.count, 'session')} {what}"
+            raise InputError(words, fix=fix, source=source, line=line)
+        self._drop(sessions, reason)
 
     def _drop_bots(self) -> None:
         options = self.options
@@ -305,7 +324,10 @@ class _Join:
         return left[~dropped] if dropped.any() else left
 
     def _drop_events_by_time(self, left: _Array, session: _Array, sessions: Sessions, place: _Array) -> _Array:
-        after = as_array(self.tables.event_time)[left] - sessions.time[session[left]]
+        time = as_array(self.tables.event_time)
+        if np.isfinite(time[left]).any() and np.isfinite(sessions.time).any():
+            left = self._drop_events(left, np.isnan(time[left]), "without a time, or with one that cannot be read", place)
+        after = time[left] - sessions.time[session[left]]
         early, late = after < -_CLOCK_SLACK, after > self.options.window
         kept = self._drop_events(left, early, "before their query", place)
         hours = self.options.window / 3600
@@ -315,8 +337,10 @@ class _Join:
         """The first event of each session, document and action."""
         tables = self.tables
         action, doc, time = as_array(tables.event_action), as_array(tables.event_doc), as_array(tables.event_time)
-        # An event about no document that was shown is told apart by the document that it names.
-        target = np.where(slot > 0, slot, doc[left].astype(np.int64) + 1 + int(sessions.lengths.max(initial=0)))
+        # An event about no document that was shown is told apart by the document that it names, or by its rank.
+        unlisted = doc[left].astype(np.int64) + 1
+        unlisted = np.where(unlisted > 0, unlisted, as_array(tables.event_rank)[left].astype(np.int64) + 1 + len(tables.docs))
+        target = np.where(slot > 0, slot, unlisted + int(sessions.lengths.max(initial=0)))
         widths = int(target.max(initial=0)) + 1, len(tables.actions) + 1
         key = (session[left].astype(np.int64) * widths[0] + target) * widths[1] + action[left]
         order = np.lexsort((place[left], time[left])) if np.any(np.diff(time[left]) < 0) else np.arange(len(left))

@@ -51,6 +51,8 @@ def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[s
     plain = {normalised_name(name): name for name in reversed(names) if name not in options.columns.values()}
     roles = {role: next((plain[name] for name in usual if name in plain), None) for role, usual in ROLES.items()}
     roles |= {"user": options.user or roles["user"], "variant": options.variant or roles["variant"], **options.columns}
+    if roles["system"] == roles["variant"]:
+        roles["system"] = None
     columns = {role: name for role, name in roles.items() if name is not None and name in names}
     if missing := [role for role in REQUIRED if role not in columns]:
         what = f"no column for the {missing[0]} of a row; columns: {listed}"
@@ -102,7 +104,10 @@ class _Block:
         size = len(lines)
         self._users = _codes(tables.users, columns.get("user"), size)
         self._docs = _codes(tables.docs, columns.get("doc"), size)
-        self._ranks = np.array([_rank(value) for value in columns["rank"]] if "rank" in columns else [-1] * size, dtype=np.int32)
+        self._variants = _codes(tables.variants, columns.get("variant"), size)
+        ranks = columns.get("rank", ("",) * size)
+        self._ranks = np.array(list(map(_rank, ranks)), dtype=np.int32)
+        tables.wrong_ranks += sum(bool(_text(ranks[row])) for row in np.flatnonzero(self._ranks < 0).tolist())
         self._teams = self._team_codes(columns.get("system"), size)
 
     def _team_codes(self, names: Sequence[Any] | None, size: int) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -117,16 +122,15 @@ class _Block:
         if not len(at):
             return
         tables = self._tables
-        variants = _codes(tables.variants, self._columns.get("variant"), len(rows))
         first = np.ones(len(at), dtype=bool)
-        for column in (self._keys, self._users, variants):
+        for column in (self._keys, self._users, self._variants):
             first[1:] &= column[at[1:]] == column[at[:-1]]
         first[1:] = ~first[1:]
         starts = at[first]
         has_doc = (self._docs[at] >= 0) | (self._ranks[at] >= 0)
         _extend(tables.key, self._keys[starts])
         _extend(tables.user, self._users[starts])
-        _extend(tables.variant, variants[starts])
+        _extend(tables.variant, self._variants[starts])
         _extend(tables.time, self._times(starts))
         _extend(tables.place, self._places(starts))
         _extend(tables.query, self._queries(starts))
@@ -151,6 +155,7 @@ class _Block:
         _extend(tables.event_rank, self._ranks[at])
         _extend(tables.event_action, action[at])
         _extend(tables.event_team, self._teams[at])
+        _extend(tables.event_variant, self._variants[at])
         _extend(tables.event_time, self._times(at))
         _extend(tables.event_place, self._places(at))
         numbers = np.full(len(at), np.nan) if values is None else np.array([number_of(values[row]) for row in at.tolist()])

@@ -167,8 +167,13 @@ class UbiRows:
         tables.add_fields({path: self._at(row, parts) for path, parts in self._fields.items()})
 
     def _draft(self, row: _Row, docs: list[str], line: int) -> DraftRecord | None:
-        attributes = object_in(row.get("query_attributes"))
-        record = None if attributes is None else object_in(attributes.get(RECORD))
+        attributes = row.get("query_attributes")
+        inside = object_in(attributes)
+        logged = attributes if inside is None and RECORD in str(attributes or "") else (inside or {}).get(RECORD)
+        record = object_in(logged)
+        if record is None and logged is not None:
+            what = f"the interleaving cannot be {type_phrase(logged)}" if inside else "query_attributes is not JSON"
+            raise InputError(what, fix=_RECORD_FIX, source=self._source, line=line)
         return None if record is None else checked_draft(record, docs, self._source, line)
 
     def _drafted(self, record: DraftRecord | None, length: int, place: int) -> tuple[int, list[int], list[int]]:

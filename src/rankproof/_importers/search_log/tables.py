@@ -70,7 +70,8 @@ class LogTables:
         self.slot_doc, self.slot_rank, self.slot_team = array("i"), array("i"), array("i")
         self.event_key, self.event_time, self.event_value, self.event_place = array("q"), array("d"), array("d"), array("q")
         self.event_user, self.event_doc, self.event_rank = array("i"), array("i"), array("i")
-        self.event_action, self.event_team = array("i"), array("i")
+        self.event_action, self.event_team, self.event_variant = array("i"), array("i"), array("i")
+        self.wrong_ranks = 0
 
     def add_run(
         self,
@@ -115,6 +116,7 @@ class LogTables:
         self.event_doc.append(doc)
         self.event_rank.append(rank)
         self.event_team.append(team)
+        self.event_variant.append(-1)
         self.event_value.append(value)
         self.event_place.append(place)
 

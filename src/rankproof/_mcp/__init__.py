@@ -1,0 +1,1 @@
+"""The functions of rankproof as tools of the Model Context Protocol, for agents."""
