@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +67,7 @@ def clicks(lists: Places, query: Places, users: str, random: np.random.Generator
     if users == "position":
         return np.asarray(attracted & (random.random(lists.shape) < _LOOKED))
     stops = attracted & (random.random(lists.shape) < _SATISFIED)
-    reads = np.cumsum(stops, axis=1) - stops == 0
+    reads: npt.NDArray[np.bool_] = np.cumsum(stops, axis=1) - stops == 0
     return np.asarray(attracted & reads)
 
 
@@ -143,19 +143,21 @@ def print_values(rounds: int, sessions: int) -> None:
                     text: [own.docs[doc] for doc in row] for text, row in zip(own.texts, own.lists[target].tolist(), strict=True)
                 }
             }
-            found, doubly, held, wrong = list[dict[str, object]](), list[float](), 0, 0
+            found, doubly, held, wrong = list[dict[str, Any]](), list[float](), 0, 0
             base = clicks_on_shown(shown, users)
             for seed in range(rounds):
                 log = simulated_log(shown, users, sessions, np.random.default_rng(seed))
-                row = value_of_rankings(log, rankings, ValueOptions()).tables[0].records()[0]
-                again = value_of_rankings(log, rankings, ValueOptions(estimator="dr")).tables[0].records()[0]
-                low, high = row["difference"]  # type: ignore[misc]
+                row: dict[str, Any] = dict(value_of_rankings(log, rankings, ValueOptions()).tables[0].records()[0])
+                again: dict[str, Any] = dict(
+                    value_of_rankings(log, rankings, ValueOptions(estimator="dr")).tables[0].records()[0]
+                )
+                low, high = row["difference"]
                 held += low <= truth[target] - base <= high
                 wrong += row["answer"] != "cannot tell" and (row["answer"] == "more") != (truth[target] > base)
-                found.append(dict(row))
-                doubly.append(float(again["clicks"]))  # type: ignore[arg-type]
-            mean = {name: float(np.mean([row[name] for row in found])) for name in ("support", "ESS", "clicks")}  # type: ignore[misc]
-            bounds = np.mean([row["bounds"] for row in found], axis=0)  # type: ignore[misc]
+                found.append(row)
+                doubly.append(float(again["clicks"]))
+            mean = {name: float(np.mean([row[name] for row in found])) for name in ("support", "ESS", "clicks")}
+            bounds = np.mean([row["bounds"] for row in found], axis=0)
             print(
                 f"| {users} | {' + '.join(shown)} | {target} | {mean['support']:.2f} | {mean['ESS']:,.0f} | {truth[target]:.3f} |"
                 f" {mean['clicks']:.3f} | {np.mean(doubly):.3f} | {bounds[0]:.2f}-{bounds[1]:.2f} |"

@@ -76,7 +76,8 @@ def test_a_short_log_is_too_small_for_an_answer() -> None:
 def test_users_and_not_sessions_make_the_interval() -> None:
     log = _log(("a", "b"))
     one_user = {**log.table, "user": [f"u{int(str(name)[1:]) % 120}" for name in log.table["session"]]}
-    wide = rp.online(pandas.DataFrame(one_user), value={"b": log.rankings["b"]}, most_sessions=10_000).tables[0].records()[0]
+    by_user = rp.online(pandas.DataFrame(one_user), value={"b": log.rankings["b"]}, most_sessions=10_000)
+    wide: dict[str, Any] = dict(by_user.tables[0].records()[0])
     narrow = _row(log, "b")
     assert wide["95% interval"][1] - wide["95% interval"][0] > narrow["95% interval"][1] - narrow["95% interval"][0]
 

@@ -43,7 +43,7 @@ def test_a_sample_stands_for_the_traffic_and_says_what_is_left_out() -> None:
     assert len(sample.queries) == 100
     assert sample.sentences[0].startswith("100 queries stand for ")
     assert sample.sentences[2] == "Left out: 1 query with personal data (0.2% of the traffic)."
-    strata = {record["stratum"]: record for record in sample.tables[0].records()}
+    strata: dict[Any, dict[str, Any]] = {record["stratum"]: dict(record) for record in sample.tables[0].records()}
     assert list(strata) == ["head", "torso", "tail"]
     assert strata["head"]["drawn"] == strata["head"]["certain"] == strata["head"]["queries"]
     assert strata["tail"]["queries"] > 5 * strata["head"]["queries"]

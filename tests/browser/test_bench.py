@@ -45,7 +45,8 @@ def opened(page: Any, served: Visitor, query: str = "") -> Any:
 
 
 def listed(page: Any) -> list[str]:
-    return page.locator(".bench-queries .query bdi").all_inner_texts()
+    texts: list[str] = page.locator(".bench-queries .query bdi").all_inner_texts()
+    return texts
 
 
 def test_a_person_finds_a_query_that_was_lost_and_sends_the_view(new_page: NewPage, served: Visitor) -> None:

@@ -60,7 +60,8 @@ def test_the_gate_checks_each_case_alone(folder: Path, capsys: pytest.CaptureFix
 def test_a_failed_case_fails_a_gate_that_passes_otherwise_and_leaves_its_checks_as_they_are(folder: Path) -> None:
     baseline, cases = folder / "baseline.json", folder / "cases.jsonl"
     rp.gate(folder / "results", save=baseline)
-    plain, gated = (rp.gate(folder / "results", baseline=baseline, **given) for given in ({}, {"cases": cases}))
+    plain = rp.gate(folder / "results", baseline=baseline)
+    gated = rp.gate(folder / "results", baseline=baseline, cases=cases)
     assert (plain.outcome, gated.outcome) == ("passed", "failed")
     assert gated.checks[: len(plain.checks)] == plain.checks
     assert [check.kind for check in gated.checks[len(plain.checks) :]] == ["case"] * 3

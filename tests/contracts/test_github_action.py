@@ -51,7 +51,7 @@ def run_step(folder: Path, **inputs: str) -> tuple[int, dict[str, str], str]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Judgements, a good and a bad run, and the baseline of the good one."""
-    (tmp_path / "qrels.txt").write_text("".join(f"q{at} 0 d{at} 1\n" for at in range(40)), "utf-8")
+    (tmp_path / "qrels.txt").write_text("".join(f"q{at} 0 d{at} 1\nq{at} 0 x{at} 0\n" for at in range(40)), "utf-8")
     for name, doc in (("good", "d"), ("bad run", "x")):
         rows = "".join(f"q{at} Q0 {doc if at < 30 else 'd'}{at} 1 1.0 {name.replace(' ', '-')}\n" for at in range(40))
         (tmp_path / f"{name}.run").write_text(rows, "utf-8")

@@ -61,6 +61,7 @@ LOG = '{"question": "where?", "answer": "In Paris.", "contexts": ["Paris is in F
 SEARCH_LOG = """session,user,time,query,system,rank,doc,action
 s1,ann,2026-11-03T10:00:00Z,pan,bm25,1,d1,
 s1,ann,2026-11-03T10:00:05Z,pan,bm25,1,d1,click
+s1,ann,2026-11-03T10:00:00Z,pan,dense,2,d2,
 """
 VERBS: dict[str, list[str]] = {
     "run": ["systems.toml", "-o", "results"],

@@ -262,7 +262,7 @@ def test_the_function_exports_some_measures_and_queries_of_runs_and_results(resu
     ("arguments", "message"),
     [
         ({"path": "values.xyz"}, "values.xyz has no known suffix; choose a format with format=: csv, json"),
-        ({"format": "excel"}, "there is no format excel; choose a format with format=: csv, json"),
+        ({"format": "excel"}, "format is excel; choose one of csv, json, markdown, latex, junit, parquet"),
         ({"to": "mlflow", "path": "x.csv"}, "to= logs to a server and writes no file"),
         ({"to": "wandb"}, "to is wandb; choose mlflow"),
         ({"experiment": "x"}, 'tracking_uri= and experiment= are for MLflow; add to="mlflow"'),

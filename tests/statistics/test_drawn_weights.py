@@ -77,4 +77,4 @@ def test_intervals_of_samples_hold_the_mean_of_the_traffic(held_out: int) -> Non
         held += interval[0] <= truth <= interval[1]
         estimates.append(weighted_mean(values[units], weights))
     assert 0.92 <= held / 400 <= 0.98
-    assert np.mean(estimates) == pytest.approx(truth, abs=3 * np.std(estimates) / 20)
+    assert np.mean(estimates) == pytest.approx(truth, abs=3 * float(np.std(estimates)) / 20)

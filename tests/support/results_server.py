@@ -138,7 +138,9 @@ def serving(
     judging = None if log is None else JudgingPage(log, *assessors)
     views = JudgingViews(library, judging, DocumentTexts(dataset), queue)
     parts = usual_features(library, views, assessors, permissions) if features is None else features(library, log)
-    allowed = {*permissions, *(["judge"] if log is not None and not views.is_drawn else [])}
+    allowed: set[Permission] = {*permissions}
+    if log is not None and not views.is_drawn:
+        allowed.add("judge")
     api = Api(library, allowed, (*routes(library), *(route for feature in parts for route in feature.routes())))
     router = Router(library, views, labelling, nuggets_page, api, parts)
     inside: list[Exception] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -228,7 +229,36 @@ def read_without_imports(path: str | os.PathLike[str]) -> tuple[Experiment, Name
 
 
 def _read(path: str | os.PathLike[str], *, imports: bool) -> tuple[Experiment, NamedCode]:
+    return _experiment_of(read_toml(path), imports=imports)
+
+
+def read_system(path: str | os.PathLike[str], name: str, *, imports: bool) -> tuple[Experiment, NamedCode]:
+    """A system of an experiment file with its inputs, all of them shown, and the code that they name.
+
+    The other systems are not built, and the measures are not read.
+    """
     toml_file = read_toml(path)
+    kept = {key: value for key, value in toml_file.values.items() if key not in ("baseline", "measures", SYSTEMS_KEY)}
+    tables = {key: {**table, "hidden": False} for key, table in system_tables_of(toml_file.values, name).items()}
+    return _experiment_of(replace(toml_file, values={**kept, SYSTEMS_KEY: tables}), imports=imports)
+
+
+def system_tables_of(values: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    """The table of a system and those of its inputs at any level."""
+    tables = values.get(SYSTEMS_KEY, {})
+    chosen: dict[str, dict[str, Any]] = {}
+    waiting = [name]
+    while waiting:
+        system = waiting.pop()
+        table = tables.get(system)
+        if system not in chosen and isinstance(table, dict):
+            chosen[system] = table
+            inputs = table.get("of", [])
+            waiting += [part for part in ([inputs] if isinstance(inputs, str) else inputs) if isinstance(part, str)]
+    return chosen
+
+
+def _experiment_of(toml_file: TomlFile, *, imports: bool) -> tuple[Experiment, NamedCode]:
     _check_top_level(toml_file)
     top = toml_file.values
     builder = Builder(toml_file, top[SYSTEMS_KEY], imports=imports)
@@ -250,7 +280,7 @@ def _read(path: str | os.PathLike[str], *, imports: bool) -> tuple[Experiment, N
         del settings["measures"]
     experiment: Experiment = builder.checked((), lambda: Experiment(**settings), TOP)
     names = (*dict.fromkeys(builder.named), *dict.fromkeys(models_with_code(top[SYSTEMS_KEY])))
-    return experiment, NamedCode(os.fspath(path), names)
+    return experiment, NamedCode(toml_file.source, names)
 
 
 def _check_top_level(toml_file: TomlFile) -> None:

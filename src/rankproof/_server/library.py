@@ -100,6 +100,14 @@ class ResultsLibrary:
         """The folder with the id, None if there is none."""
         return {entry.id: entry for entry in self.entries()}.get(id)
 
+    def added(self, folder: str) -> str:
+        """The id of a results folder that was written now."""
+        path = os.path.abspath(folder)
+        with self._lock:
+            if not any(path in _results_folders(known) for known in self._paths):
+                self._paths.append(path)
+        return next(entry.id for entry in self.entries() if entry.path == path)
+
     def results(self, entry: LibraryEntry) -> ExperimentResult:
         """The results in the folder, or those of run files."""
         if not entry.is_folder:

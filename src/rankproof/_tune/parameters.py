@@ -132,7 +132,7 @@ def changed_part(part: Any, changes: Mapping[Any, Mapping[str, Any]]) -> Any:
     return replace(part, **changed) if changed else part
 
 
-def _settings(part: Any) -> tuple[Setting, ...]:
+def settings_of_part(part: Any) -> tuple[Setting, ...]:
     """The settings of a part, with the parameters that its method and normalisation declare."""
     return (*settings_of(type(part)), *parameter_keys(type(part), vars(part)).values())
 
@@ -151,7 +151,7 @@ def _usual_values(target: _Target) -> ValuesLike:
     return target.setting.option.values or USUAL_VALUES.get((target.kind, key))
 
 
-def _parts(stage: Stage) -> Iterator[Any]:
+def parts_of(stage: Stage) -> Iterator[Any]:
     """The stage, its scorers and all its inputs, each once; the stage itself first."""
     for part in reversed(stage_with_inputs(stage)):
         yield part
@@ -163,8 +163,8 @@ def _names(systems: Mapping[str, Stage], stage: Stage) -> list[str]:
     named = {system: name for name, system in reversed(list(systems.items())) if system != stage}
     return [
         f"{named.get(part, part_name(part))}.{setting.key}"
-        for part in dict.fromkeys(_parts(stage))
-        for setting in _settings(part)
+        for part in dict.fromkeys(parts_of(stage))
+        for setting in settings_of_part(part)
         if _is_plain(setting)
     ]
 
@@ -177,11 +177,14 @@ def _is_plain(setting: Setting) -> bool:
 def _target(systems: Mapping[str, Stage], stage: Stage, name: str) -> _Target:
     """The setting that a name means: `key` of the system's own stage or of its only part with it, or `part.key`."""
     place, _, key = name.rpartition(".")
-    parts = dict.fromkeys(_parts(stage))
+    parts = dict.fromkeys(parts_of(stage))
     if place:
         parts = {part: None for part in parts if systems.get(place) == part or part_name(part) == place}
     targets = [
-        _Target(name, part, setting) for part in parts for setting in _settings(part) if setting.key == key and _is_plain(setting)
+        _Target(name, part, setting)
+        for part in parts
+        for setting in settings_of_part(part)
+        if setting.key == key and _is_plain(setting)
     ]
     own = [target for target in targets if target.part == stage]
     if not targets:

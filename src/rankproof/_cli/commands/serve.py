@@ -14,13 +14,15 @@ from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_dataset_options, add_input_options, dataset_of_runs
 from rankproof._cli.options import add_decision_options, decision_options, read_dataset_or_sample
 from rankproof._cli.terminal import Terminal
-from rankproof._data.validation import SEED
+from rankproof._cli.trust import add_trust_option
+from rankproof._data.validation import BUDGET, SEED
 from rankproof._registry import Option
 from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from rankproof._data.qrels import Qrels
     from rankproof._server.api import Permission
+    from rankproof._server.bench.port import Workbench
     from rankproof._server.features import Feature
     from rankproof._server.judgement_log import JudgementLog
     from rankproof._server.judging_page import JudgingPage
@@ -71,6 +73,7 @@ class ServeArguments(TypedDict, total=False):
             "allow pages to write results, notes and test cases, and to ask engines and models of the experiment", default=False
         ),
     ]
+    budget: Annotated[str | None, BUDGET]
     assessor: Annotated[
         str | None, Option("name of the assessor, or of several: ann,bob", metavar="NAME", unset="the login name")
     ]
@@ -114,6 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_decision_options(parser.add_argument_group("decision on run files"))
     add_flags(parser, ServeArguments)
+    add_trust_option(parser)
     parser.set_defaults(output=None)
 
 
@@ -126,6 +130,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._server.api import Api
     from rankproof._server.bench.documents import LibraryDocuments
     from rankproof._server.bench.feature import Bench
+    from rankproof._server.bench.live import LiveBench
     from rankproof._server.cases.feature import CasesAndNotes
     from rankproof._server.grading import Grading
     from rankproof._server.home import HomeTrends
@@ -153,9 +158,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         if args.label is not None:
             _check_draws(library, views if labels_documents else labelling, terminal)
         people = judging.assessors if judging is not None else tuple(_assessors(args)) if args.edit else ()
+        bench = Bench(library, LibraryDocuments(texts.dataset))
         features: list[Feature] = [
             HomeTrends(library),
-            Bench(library, LibraryDocuments(texts.dataset)),
+            bench,
+            LiveBench(bench, _workbench(args, library)),
             Grading(library, views),
             CasesAndNotes(library, people, writes=args.edit),
             AnswerBench(library, people, writes=args.edit),
@@ -174,6 +181,15 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
                 _say_next(args, library, log, terminal)
             _say_label_commands(labelling, terminal)
     return 0
+
+
+def _workbench(args: argparse.Namespace, library: ResultsLibrary) -> Workbench:
+    """The systems of the results, which are loaded when the bench first needs them."""
+    from rankproof._io.paths import cache_home
+    from rankproof._llm.budget import Budget
+    from rankproof._workbench.workbench import SystemsWorkbench
+
+    return SystemsWorkbench(library, cache_home(), args.budget or Budget(), edit=args.edit, trust=args.trust)
 
 
 def _permissions(args: argparse.Namespace) -> Iterator[Permission]:

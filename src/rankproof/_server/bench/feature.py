@@ -127,7 +127,7 @@ class Bench(Feature):
         opened = self.bench_results(call.entry)
         results, query = opened.results, _known_query(opened.results, request.query)
         runs = [results.system_run(name) for name in (request.a, request.b)]
-        rankings: list[SideRanking] = [stored_ranking(opened.inputs, run, query, opened.view.measure) for run in runs]
+        rankings = [self.stored(opened, run.name, query) for run in runs]
         sides = sides_of(results, self.finder(call.entry, results), query, rankings, request.depth)
         text = results.texts.get(query)
         return BenchPair(
@@ -137,6 +137,10 @@ class Bench(Feature):
             tuple(sides),
             self._why(opened, request),
         )
+
+    def stored(self, opened: BenchResults, system: str, query: str) -> SideRanking:
+        """The stored ranking of a system."""
+        return stored_ranking(opened.inputs, opened.results.system_run(system), query, opened.view.measure)
 
     def _why(self, opened: BenchResults, request: PairRequest) -> tuple[str, ...]:
         measure = bench_measure(opened.results, opened.overview)

@@ -1,0 +1,228 @@
+"""The live part of the bench: typed queries, changed settings of B with their effect, and the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
+from rankproof._data.corpus import TextRecord
+from rankproof._evaluation.result import Result
+from rankproof._registry import Option
+from rankproof._server.api import ApiCall, ApiRoute
+from rankproof._server.bench.feature import MOST_CARDS, Bench, BenchResults
+from rankproof._server.bench.port import BenchSource, Knob, Progress, Proof, Workbench
+from rankproof._server.bench.queries import bench_measure
+from rankproof._server.bench.rankings import FindDocument, SideRanking, sides_of
+from rankproof._server.bench.records import BenchSide
+from rankproof._server.features import Feature
+from rankproof._server.jobs import Jobs, JobState
+from rankproof._server.library import results_stamp
+from rankproof._server.responses import HttpError
+from rankproof._statistics.intervals import enough_differ, t_interval
+from rankproof._statistics.means import weighted_mean
+from rankproof._statistics.paired import differences, paired_statistics
+from rankproof.errors import UsageError, for_message
+
+_LEVEL = 0.95
+MOST_TYPED = 4_000
+"""The longest typed query in characters."""
+_CHANGES = Option("changed settings of the system: `key`, or `part.key` such as bm25.k1, to the new value")
+
+
+@dataclass(frozen=True, slots=True)
+class KnobsRequest:
+    """A system with changes."""
+
+    b: Annotated[str, Option("the system")]
+    changes: Annotated[Mapping[str, Any], _CHANGES] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class KnobsReply:
+    """What can be changed of a system."""
+
+    knobs: Annotated[tuple[Knob, ...], Option("its settings")]
+    why_not_search: Annotated[str, Option("why it cannot be asked a typed query, empty if it can")]
+    why_not_rebuild: Annotated[str, Option("why it cannot be run again here, empty if it can")]
+    notes: Annotated[tuple[str, ...], Option("what to know about them")]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A typed query for one system."""
+
+    system: Annotated[str, Option("the system")]
+    text: Annotated[str, Option(f"the query, at most {MOST_TYPED:,} characters")]
+    changes: Annotated[Mapping[str, Any], _CHANGES] = field(default_factory=dict)
+    depth: Annotated[int, Option("how many documents", least=1, most=MOST_CARDS)] = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRequest:
+    """A query of the results for B with changes."""
+
+    query: Annotated[str, Option("the id of the query")]
+    a: Annotated[str, Option("system A")]
+    b: Annotated[str, Option("system B")]
+    changes: Annotated[Mapping[str, Any], _CHANGES] = field(default_factory=dict)
+    depth: Annotated[int, Option("how many documents of each ranking", least=1, most=MOST_CARDS)] = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPair:
+    """A and the changed B on a query."""
+
+    needs_rebuild: Annotated[bool, Option("whether B has to be run again for these changes")]
+    sides: Annotated[tuple[BenchSide, ...], Option("A, then B with the changes; empty before B is run again")]
+
+
+@dataclass(frozen=True, slots=True)
+class EffectRequest:
+    """A and B with changes."""
+
+    a: Annotated[str, Option("system A")]
+    b: Annotated[str, Option("system B")]
+    changes: Annotated[Mapping[str, Any], _CHANGES] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What changes of B do on all judged queries, which are the queries that are seen: this is no proof."""
+
+    needs_rebuild: Annotated[bool, Option("whether B has to be run again; nothing else is known then")]
+    mean: Annotated[float | None, Option("the mean of B with the changes")] = None
+    mean_a: Annotated[float | None, Option("the mean of A")] = None
+    difference: Annotated[float | None, Option("B minus A, larger is better")] = None
+    low: Annotated[float | None, Option("the lower end of its 95% interval, null if too few queries differ")] = None
+    high: Annotated[float | None, Option("the upper end")] = None
+    better: Annotated[int, Option("queries on which B is better than A")] = 0
+    same: Annotated[int, Option("queries without a difference")] = 0
+    worse: Annotated[int, Option("queries on which B is worse")] = 0
+    values: Annotated[tuple[float | None, ...], Option("the value of B on each query, in the order of the bench")] = ()
+
+
+class LiveBench(Feature):
+    """Typed queries and changed settings; `workbench` has the systems."""
+
+    def __init__(self, bench: Bench, workbench: Workbench) -> None:
+        self._bench, self._workbench, self._jobs = bench, workbench, Jobs()
+
+    def routes(self) -> Iterable[ApiRoute]:
+        """Routes that compute, and those that start a job."""
+        path = "/api/r/{id}/bench"
+        yield ApiRoute("POST", f"{path}/knobs", "what can be changed of a system", KnobsRequest, KnobsReply, self._knobs)
+        yield ApiRoute("POST", f"{path}/search", "the ranking of a typed query", SearchRequest, BenchSide, self._search)
+        yield ApiRoute("POST", f"{path}/changed", "A and the changed B on a query", ChangedRequest, ChangedPair, self._changed)
+        yield ApiRoute("POST", f"{path}/effect", "what changes of B do on all queries", EffectRequest, Effect, self._effect)
+        about = "runs B with the changes on all queries, as a job"
+        yield ApiRoute("POST", f"{path}/rebuild", about, EffectRequest, JobState, self._rebuild, needs="edit")
+        about = "cross-validates the changed settings of B against A, as a job whose result is the proof"
+        yield ApiRoute("POST", f"{path}/prove", about, EffectRequest, JobState, self._prove, needs="edit")
+        yield from self._jobs.routes()
+
+    def close(self) -> None:
+        """Stops the jobs and closes the systems."""
+        self._jobs.close()
+        self._workbench.close()
+
+    def _opened(self, call: ApiCall, *systems: str) -> tuple[BenchResults, BenchSource]:
+        found = self._bench.bench_results(call.entry)
+        for system in systems:
+            found.results.system_run(system)
+        measure = bench_measure(found.results, found.overview)
+        return found, BenchSource(call.entry, found.results, measure, results_stamp(call.entry))
+
+    def _knobs(self, call: ApiCall, request: KnobsRequest) -> KnobsReply:
+        _, source = self._opened(call, request.b)
+        listed = self._workbench.knobs(source, request.b, request.changes)
+        return KnobsReply(listed.knobs, listed.why_not_search, listed.why_not_rebuild, listed.notes)
+
+    def _search(self, call: ApiCall, request: SearchRequest) -> BenchSide:
+        found, source = self._opened(call, request.system)
+        text = request.text.strip()
+        if not text or len(text) > MOST_TYPED:
+            raise HttpError(400, f"a query has 1 to {MOST_TYPED:,} characters")
+        ranking = self._workbench.search(source, request.system, request.changes, text)
+        side = SideRanking(request.system, ranking.docs, ranking.scores, notes=ranking.notes)
+        find = _with_texts(self._bench.finder(call.entry, found.results), ranking.texts)
+        # A typed query has no judgements, whatever its words are.
+        (first, _) = sides_of(found.results, find, "", [side, side], request.depth)
+        return first
+
+    def _changed(self, call: ApiCall, request: ChangedRequest) -> ChangedPair:
+        found, source = self._opened(call, request.a, request.b)
+        if request.query not in found.results.queries:
+            raise HttpError(404, f"the results have no query {for_message(request.query)}")
+        ranking = self._workbench.ranking(source, request.b, request.changes, request.query)
+        if ranking is None:
+            return ChangedPair(True, ())
+        stored = self._bench.stored(found, request.a, request.query)
+        value = None
+        if source.measure is not None:
+            value = (self._workbench.values(source, request.b, request.changes) or {}).get(request.query)
+        changed = SideRanking(request.b, ranking.docs, ranking.scores, value, ranking.notes)
+        find = self._bench.finder(call.entry, found.results)
+        return ChangedPair(False, tuple(sides_of(found.results, find, request.query, [stored, changed], request.depth)))
+
+    def _effect(self, call: ApiCall, request: EffectRequest) -> Effect:
+        found, source = self._opened(call, request.a, request.b)
+        if source.measure is None:
+            raise UsageError("there are no judgements, so nothing is measured", fix="grade documents with --judge")
+        values = self._workbench.values(source, request.b, request.changes)
+        if values is None:
+            return Effect(True)
+        return effect_of(found.results.result, source, request.a, values)
+
+    def _rebuild(self, call: ApiCall, request: EffectRequest) -> JobState:
+        _, source = self._opened(call, request.a, request.b)
+        changes = dict(request.changes)
+        return self._jobs.start(lambda job: self._workbench.rebuild(source, request.b, changes, job.progress))
+
+    def _prove(self, call: ApiCall, request: EffectRequest) -> JobState:
+        _, source = self._opened(call, request.a, request.b)
+        changes = dict(request.changes)
+        return self._jobs.start(lambda job: self._proved(source, request, changes, job.progress))
+
+    def _proved(self, source: BenchSource, request: EffectRequest, changes: Mapping[str, Any], progress: Progress) -> Proof:
+        return self._workbench.prove(source, request.a, request.b, changes, progress)
+
+
+def effect_of(result: Result, source: BenchSource, first: str, values: Mapping[str, float]) -> Effect:
+    """The paired difference of the changed values and those of system A, with its interval."""
+    measure = source.measure
+    assert measure is not None, "an effect needs a measure"
+    stored = next(system for system in result.systems if system.name == first).measures[str(measure)]
+    queries = [query for query in stored.query_ids if query in values]
+    by_query = stored.per_query
+    mine, theirs = _column(queries, by_query), _column(queries, values)
+    weights = None if stored.weights is None else _column(queries, dict(zip(stored.query_ids, stored.weights, strict=True)))
+    sign = -1.0 if measure.higher_is_better is False else 1.0
+    apart = sign * differences(theirs, mine)
+    statistics = paired_statistics(apart, weights)
+    low, high = measure.range
+    interval = t_interval(statistics, _LEVEL, (low - high, high - low)) if enough_differ(apart, weights) else None
+    return Effect(
+        False,
+        mean=weighted_mean(theirs, weights),
+        mean_a=weighted_mean(mine, weights),
+        difference=statistics.mean,
+        low=None if interval is None else interval[0],
+        high=None if interval is None else interval[1],
+        better=statistics.wins,
+        same=statistics.ties,
+        worse=statistics.losses,
+        values=tuple(values.get(query) for query in source.results.queries),
+    )
+
+
+def _column(queries: Sequence[str], values: Mapping[str, float]) -> FloatArray:
+    return np.array([values[query] for query in queries], np.float64)
+
+
+def _with_texts(find: FindDocument, texts: Mapping[str, str]) -> FindDocument:
+    """Documents of the dataset, else as the engine sent them."""
+    return lambda doc: find(doc) or (TextRecord(doc, texts[doc]) if doc in texts else None)

@@ -1,0 +1,117 @@
+"""What the bench needs of the systems behind results: live search, changed settings, and a proof. The server builds no system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Protocol
+
+from rankproof._registry import Option
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._server.library import LibraryEntry
+from rankproof.measures._base import Measure
+
+KnobKind = Literal["choice", "number", "integer", "weights", "text", "list", "table", "systems"]
+Changes = Mapping[str, Any]
+"""Changed settings of a system: `key`, or `part.key` such as bm25.k1, to the new value as JSON."""
+Progress = Callable[[str, int, int], None]
+"""Reports a label, the items done and their total; raises an error to stop the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchSource:
+    """The results that the bench shows and the measure that decides; `stamp` changes when they do."""
+
+    entry: LibraryEntry
+    results: ExperimentResult
+    measure: Measure | None
+    stamp: object = None
+
+    @property
+    def key(self) -> tuple[str, object]:
+        """What identifies the results in a cache."""
+        return self.entry.id, self.stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A setting of a system that the bench can change."""
+
+    key: Annotated[str, Option("its key: `k1`, or `bm25.k1` for a part of the system")]
+    about: Annotated[str, Option("what it does")]
+    kind: Annotated[KnobKind, Option("what it takes")]
+    value: Annotated[Any, Option("its value with these changes")]
+    default: Annotated[Any, Option("its value in the results")]
+    is_immediate: Annotated[bool, Option("whether a change is computed from stored rankings, while a slider moves")]
+    choices: Annotated[tuple[str, ...], Option("the values of a choice; the systems of weights")] = ()
+    least: Annotated[float | None, Option("the lowest value")] = None
+    most: Annotated[float | None, Option("the highest value")] = None
+    values: Annotated[tuple[Any, ...], Option("the usual values, which a proof tries")] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnobList:
+    """The settings of a system, with reasons where there are none; `why_not_search` is empty if any query can be asked."""
+
+    knobs: tuple[Knob, ...]
+    why_not_search: str = ""
+    why_not_rebuild: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LiveRanking:
+    """A ranking that was made now; `texts` has those that an engine sent of documents that are not in the dataset."""
+
+    docs: Sequence[str]
+    scores: Sequence[float | None]
+    notes: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What cross-validation says about changed settings, and where its results are."""
+
+    proven: Annotated[bool, Option("whether B with tuned settings is better than A on queries that did not choose them")]
+    sentence: Annotated[str, Option("the answer in a sentence")]
+    gain: Annotated[float, Option("the held-out gain over A")]
+    low: Annotated[float | None, Option("the lower end of its 95% interval")]
+    high: Annotated[float | None, Option("the upper end")]
+    naive: Annotated[float, Option("the gain on the queries that chose the settings, which is too high")]
+    settings: Annotated[str, Option("the settings that all queries choose")]
+    decision: Annotated[str, Option("the decision on held-out rankings")]
+    results: Annotated[str, Option("the id of the new results")]
+    toml: Annotated[str, Option("the experiment file with the tuned system, empty if the systems are not known")]
+
+
+class Workbench(Protocol):
+    """The systems behind results, loaded once and kept warm."""
+
+    def knobs(self, source: BenchSource, system: str, changes: Changes) -> KnobList:
+        """The settings of a system that can change."""
+        ...
+
+    def search(self, source: BenchSource, system: str, changes: Changes, text: str) -> LiveRanking:
+        """The ranking of a typed query; a UsageError says why there is none."""
+        ...
+
+    def ranking(self, source: BenchSource, system: str, changes: Changes, query: str) -> LiveRanking | None:
+        """The ranking of a stored query with the changes; None if the system has to be rebuilt for it."""
+        ...
+
+    def values(self, source: BenchSource, system: str, changes: Changes) -> Mapping[str, float] | None:
+        """The values of the queries with the changes; None if the system has to be rebuilt for them."""
+        ...
+
+    def rebuild(self, source: BenchSource, system: str, changes: Changes, progress: Progress) -> None:
+        """Runs the system with the changes on all queries, so that `values` and `ranking` know them."""
+        ...
+
+    def prove(self, source: BenchSource, first: str, system: str, changes: Changes, progress: Progress) -> Proof:
+        """Cross-validates the changed settings against the first system, and writes the results."""
+        ...
+
+    def close(self) -> None:
+        """Closes the systems."""
+        ...
