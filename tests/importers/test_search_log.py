@@ -211,6 +211,11 @@ def test_clicks_at_two_ranks_of_a_session_without_a_list_are_two(tmp_path: Path)
     assert _reasons(log) == {"that repeat one of the same session, document and action": 1}
 
 
+def test_a_variant_may_be_true_or_false_or_a_number(tmp_path: Path) -> None:
+    rows = [_query(f"q{at}", query_attributes={"variant": variant}) for at, variant in enumerate((True, False, 3))]
+    assert list(_read(tmp_path, rows).variants) == ["true", "false", "3"]
+
+
 def test_a_few_sessions_of_several_variants_are_dropped_and_many_are_an_error(tmp_path: Path) -> None:
     lines = [f"s{at},u{at},5,{'AB'[at % 2]},,search" for at in range(200)]
     log = _read_table(tmp_path, *lines, "s0,u0,7,B,1,click", "s2,u2,7,A,1,click")

@@ -274,7 +274,7 @@ class UbiRows:
         if isinstance(value, str):
             plain = value.strip()
             return names[plain] if plain else -1
-        return names[str(value)] if isinstance(value, int) and not isinstance(value, bool) else -1
+        return names[str(value).lower()] if isinstance(value, int) else -1
 
 
 class DraftRecord(NamedTuple):
