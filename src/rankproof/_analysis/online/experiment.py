@@ -17,6 +17,7 @@ from rankproof._data.arrays import BoolArray
 from rankproof._data.table import CellValue
 from rankproof._data.text import pluralise
 from rankproof._importers.search_log.log import Events, SearchLog
+from rankproof._importers.search_log.tables import EVENTS
 from rankproof.errors import InputError, UsageError, closest_name, for_message
 
 LOG_FIX = "log the record of rp.interleave in query_attributes, or name the field of the variant with --variant"
@@ -47,6 +48,8 @@ def check_clicks(log: SearchLog, clicks: Events, options: OnlineOptions) -> None
     elif len(log.events):
         present = ", ".join(for_message(log.actions[code]) for code in np.unique(log.events.action).tolist())
         fix = f"its actions are {present}: --click ACTION names the one that counts, and --primary ACTION decides an A/B test"
+    elif any(count.part == EVENTS and count.dropped for count in log.counts):
+        fix = "no event is left: correct the rows that were dropped"
     else:
         fix = "add the log of events"
     raise InputError(f"{what}{f' ({dropped})' if dropped else ''}", fix=fix, source=log.sources[0])
@@ -57,7 +60,7 @@ def during_experiment(log: SearchLog, options: OnlineOptions) -> BoolArray:
     if options.since is None:
         return np.ones(len(log.sessions), dtype=bool)
     if np.isnan(log.sessions.time).any():
-        raise UsageError("--since needs the times of sessions, and the log has none", fix="leave out --since")
+        raise UsageError("--since needs the times of sessions, and the log has none that can be read", fix="leave out --since")
     during = log.sessions.time >= options.since
     if not during.any():
         last = shown_instant(float(log.sessions.time.max()))

@@ -49,12 +49,22 @@ def interleaving_experiment(log: SearchLog, clicks: Events, options: OnlineOptio
         LiveEvidence("interleaving", users, draft.method),
         costs_of(options),
         options.baseline,
-        (*checks.changed_systems(log, _groups(log, drafts)), *checks.uneven_first_places(log, counted, systems)),
+        tuple(_obstacles(log, drafts, counted, systems, clicks)),
         checks.traffic_per_day(values.times),
     )
-    notes = (*_notes(log, counted, during, bool(drafts)), *checks.busy_user(log, own))
+    notes = (*_notes(log, counted, during, bool(drafts)), *checks.differing_ranks(clicks), *checks.busy_user(log, own))
     facts = {"experiment": draft.experiment, "method": draft.method, **facts_of(values, users, len(own))}
     return Experiment(case, (), notes, facts)
+
+
+def _obstacles(
+    log: SearchLog, drafts: Sequence[int], counted: BoolArray, systems: Sequence[str], clicks: Events
+) -> Iterator[str]:
+    yield from checks.changed_systems(log, _groups(log, drafts))
+    yield from checks.uneven_first_places(log, counted, systems)
+    yield from checks.contradicting_ranks(clicks)
+    if drafts and not log.sessions.lengths[counted].any():
+        yield "no list of the log shows a document"
 
 
 def _check_options(options: OnlineOptions) -> None:

@@ -47,8 +47,9 @@ def variants_experiment(log: SearchLog, clicks: Events, options: OnlineOptions) 
     further, guardrails = [*map(parse_live_metric, options.metrics)], [*map(parse_guardrail, options.guardrails)]
     _check_times(log, [primary, *further, *(guardrail.metric for guardrail in guardrails)])
 
+    adjust = options.since is not None and checks.is_even_before(assignment)
+
     def values_of(metric: LiveMetric) -> VariantValues:
-        adjust = options.since is not None
         return variant_values(log, clicks, assignment, metric, expect=options.expect, adjust=adjust)
 
     values, limits = values_of(primary), [(guardrail, values_of(guardrail.metric)) for guardrail in guardrails]
@@ -59,12 +60,12 @@ def variants_experiment(log: SearchLog, clicks: Events, options: OnlineOptions) 
         LiveEvidence("ab", users, adjusted=values.covariates is not None),
         costs_of(options),
         options.baseline,
-        tuple(_obstacles(log, assignment, options)),
+        tuple(_obstacles(log, assignment, options, values, clicks)),
         checks.traffic_per_day(values.times),
         lambda system: [_guardrail(guardrail, own, system) for guardrail, own in limits],
     )
     clicking = log.sessions.user[clicks.session[np.isin(clicks.session, assignment.sessions)]]
-    notes = (*_notes(assignment, values, options), *checks.busy_user(log, clicking))
+    notes = (*_notes(assignment, values, options), *checks.differing_ranks(clicks), *checks.busy_user(log, clicking))
     return Experiment(case, tuple(map(values_of, further)), notes, facts_of(values, users, len(clicking)))
 
 
@@ -86,10 +87,16 @@ def _assignment(log: SearchLog, during: BoolArray, options: OnlineOptions) -> As
     return assignment
 
 
-def _obstacles(log: SearchLog, assignment: Assignment, options: OnlineOptions) -> Iterator[str]:
+def _obstacles(
+    log: SearchLog, assignment: Assignment, options: OnlineOptions, values: VariantValues, clicks: Events
+) -> Iterator[str]:
     yield from checks.moved_users(assignment)
     yield from checks.late_variants(log, assignment)
     yield from checks.sample_ratio_mismatch(assignment, checks.expected_shares(assignment.variants, options.shares))
+    yield from checks.uneven_sessions(values)
+    if values.metric.needs_clicks:
+        yield from checks.only_clicked_sessions(values)
+        yield from checks.contradicting_ranks(clicks)
 
 
 def _primary(text: str, log: SearchLog) -> LiveMetric:
@@ -127,11 +134,14 @@ def _guardrail(guardrail: Guardrail, values: VariantValues, system: int) -> Guar
 
 def _notes(assignment: Assignment, values: VariantValues, options: OnlineOptions) -> Iterator[str]:
     if assignment.moved:
-        yield f"{pluralise(assignment.moved, 'user')} in several variants, left out"
+        sessions = pluralise(assignment.moved_sessions, "session")
+        yield f"{pluralise(assignment.moved, 'user')} in several variants, left out with {sessions}"
     if assignment.without:
         yield f"{pluralise(assignment.without, 'session')} without a variant, left out"
     if options.baseline is None:
         yield f"the baseline is {for_message(values.systems[0])}, the first variant by name (--baseline names another)"
+    if options.since is not None and len(assignment.before) and values.covariates is None:
+        yield "users of one variant have sessions before the experiment more often, so these do not reduce the noise (CUPED)"
     if values.covariates is not None:
         share = float(values.covariates[:, 1].mean())
         yield f"the sessions before the experiment reduce the noise (CUPED): {share:.0%} of the users have some"
