@@ -457,6 +457,6 @@ def test_lists_of_one_system_each_are_an_ab_test_and_the_fix_works(tmp_path: Pat
     with pytest.raises(InputError, match="each list is of one system, bm25 or hybrid: this is no interleaving"):
         rp.online(str(file))
     for options in ({"columns": {"variant": "system"}}, {"variant": "system"}):
-        result = rp.online(str(file), **options)  # type: ignore[arg-type]
+        result = rp.online(str(file), **options)
         assert result.kind == "ab"
         assert result.decision.systems == ("hybrid",)  # type: ignore[union-attr]

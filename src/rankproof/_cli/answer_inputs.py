@@ -78,10 +78,12 @@ class AnswerSource:
         return LoggedAnswers(self.stored.name, self.stored.texts, answers, self.stored.qrels, self.stored.contexts)
 
     def models(self) -> dict[str, str]:
-        """The language model that answered for each system, as its stage says; else the name of the system."""
+        """The language model that answered for each system, as its stage or its log says; else the name of the system."""
         runs = () if self.stored is None else self.stored.system_runs
         known = {run.name: _model_of(run.stage) for run in runs}
-        return {name: known.get(name) or name for name in self.questions().answers}
+        answers = self.questions().answers.items()
+        logged = {name: next((usage.model for usage in own.usages if usage.model), None) for name, own in answers}
+        return {name: known.get(name) or model or name for name, model in logged.items()}
 
     def answer_input(self, measures: Sequence[str] | None, rel: int | None, how: AnswerJudges) -> AnswerInput:
         """The answers evaluated."""

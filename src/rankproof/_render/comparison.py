@@ -137,7 +137,7 @@ def _columns(comparison: Comparison) -> list[FilledColumn]:
     unit = " pp" if decision.measure.is_fraction else ""
     level = comparison.options.percent
     versus = "" if comparison.baseline is None else _shortened([comparison.baseline], _MIN_NAME)[0]
-    costs = {"ms": "ms p50", "money": "money/1,000", "given": "cost", None: "cost"}
+    costs = {"ms": "ms p50", "money": "money/1,000", "tokens": "tokens", "given": "cost", None: "cost"}
     risks = [decision.of(name) for name in comparison.systems]
     is_adjusted = comparison.options.correction_name is not None
     others = [name for name in comparison.measures if name != comparison.primary]
@@ -189,6 +189,8 @@ def difference_text(pair: PairRecord | None, measure: Measure) -> str | None:
 def _cost(cost: float | None, unit: str | None) -> str | None:
     if cost is None:
         return None
+    if unit == "tokens":
+        return f"{cost:,.0f}"
     return shown_time(cost) if unit == "ms" else f"{1000 * cost:.3g}" if unit == "money" else f"{cost:.4g}"
 
 
