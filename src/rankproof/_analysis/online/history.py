@@ -25,6 +25,7 @@ LEAST = 5
 """With fewer experiments the interval of a correlation says nothing."""
 _FIX = f"write a table with the columns {', '.join(COLUMNS)}; differences as numbers, such as 0.021"
 _FEW = 20
+_LARGEST = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def _number(value: Any, column: str, source: str, line: int) -> float | None:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not math.isfinite(number) or (column.endswith("_se") and number < 0):
+    if not abs(number) <= _LARGEST or (column.endswith("_se") and number < 0):
         what = f"{column} is {for_message(text)}"
         fix = "write a number of at least 0" if column.endswith("_se") else "write a difference, such as 0.021"
         raise InputError(what, fix=fix, source=source, line=line)
