@@ -30,7 +30,26 @@ from support.tiny_bert import TEXTS, write_bert, write_modules
 _SECONDS = 60
 _HEAD_BYTES = 2000
 """The part of a binary file in which a changed byte is not a weight."""
-_VALUES: tuple[Any, ...] = (None, True, -1, 0, 1, 10**9, 10**400, 0.5, 1e308, "", "x", "../x", "\ud800", [], {}, [[]], [None], {"": None})
+_VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    1,
+    10**9,
+    10**400,
+    0.5,
+    1e308,
+    "",
+    "x",
+    "../x",
+    "\ud800",
+    [],
+    {},
+    [[]],
+    [None],
+    {"": None},
+)
 _SNIPPETS = (b"NaN", b"1e999", b"{", b"}", b"[" * 3000, b",", b'"', b"\\", b"\xff", b"\0", b"\xef\xbb\xbf", b'"a":1,"a":2')
 
 
