@@ -265,7 +265,11 @@ def fault(kind: str, name: str, reply: bytes) -> str:
         return f"{status}: {reply[-200:]!r}"
     if kind == "strangers" and status not in (400, 403, 415, 421):
         return f"a stranger got {status}"
-    if b"root:x:0" in reply or b"evil" in reply.partition(b"\r\n\r\n")[0] or reply.removeprefix(_CONTINUE).count(b"HTTP/1.1 ") > 1:
+    if (
+        b"root:x:0" in reply
+        or b"evil" in reply.partition(b"\r\n\r\n")[0]
+        or reply.removeprefix(_CONTINUE).count(b"HTTP/1.1 ") > 1
+    ):
         return "a file outside, an echoed header or a second reply"
     return ""
 
