@@ -19,7 +19,6 @@ from rankproof.errors import InputError
 
 MAX_SHARED = 0.01
 """With more sessions of several users or variants than this share, the session ids or the variants of the log are wrong."""
-MIN_MISSING_USERS = 0.5
 _CLOCK_SLACK = 1.0
 """Seconds by which an event may come before its query: the clocks of browsers and servers differ."""
 _KEPT = ""
