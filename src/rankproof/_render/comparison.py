@@ -216,10 +216,9 @@ def comparison_legend(comparison: Comparison, *, exploratory: bool = True) -> st
     """How differences were tested, which measures are exploratory, and how many queries were timed."""
     timed = comparison.decision.timed_queries
     latency = f" ms p50: of {timed}." if timed else ""
-    if not comparison.pairs:
+    if not comparison.tests:
         return f"n = {pluralise(comparison.n, 'query', 'queries')}.{latency}"
-    tests = sum(not pair.exploratory for pair in comparison.pairs)
-    name, over = comparison.options.correction_name, _corrected_for(comparison, tests)
+    name, over = comparison.options.correction_name, _corrected_for(comparison, comparison.tests)
     corrected = "" if name is None else f"; p adjusted: {name} over {over}"
     method = TESTS[comparison.options.test].short
     others = [name for name in comparison.measures if name != comparison.primary]
