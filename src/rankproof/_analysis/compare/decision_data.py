@@ -374,7 +374,8 @@ def with_copies(
         if name not in copies:
             return rows[name]
         first, (lost, calls) = rows[copies[name]], failed.get(name, (0, 1))
-        value = first.value if decision.is_corrected else weighted_mean(joined.values[0][:, at], joined.weights)
+        is_known = decision.is_corrected or not joined.queries
+        value = first.value if is_known else weighted_mean(joined.values[0][:, at], joined.weights)
         cost, timed = costs.of(name), costs.timed.get(name)
         return SystemRisk(name, value, first.risk, first.limit, first.rival, cost, lost / calls, timed, same_as=first.name)
 
