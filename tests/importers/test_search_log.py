@@ -15,6 +15,7 @@ from rankproof._importers.base import ImportSource
 from rankproof._importers.search_log.log import SearchLog
 from rankproof._importers.search_log.options import LogOptions
 from rankproof._importers.search_log.read import read_search_log
+from rankproof._importers.search_log.times import seconds_since_1970
 from rankproof.errors import InputError
 
 _START = "2026-11-03T10:00:00Z"
@@ -235,4 +236,34 @@ def test_an_event_whose_time_cannot_be_read_is_dropped_where_others_have_one(tmp
 
 def test_ranks_that_are_no_whole_numbers_are_counted(tmp_path: Path) -> None:
     log = _read_table(tmp_path, "s1,u1,5,A,,search", "s1,u1,6,A,-2,click", "s1,u1,7,A,x,click", "s1,u1,8,A,1,click")
-    assert log.notes == ("2 rows have a rank that is no whole number from 0, so the order of rows counts for them",)
+    assert "2 rows have a rank that is no whole number from 0, so the order of rows counts for them" in log.notes
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "1762128000",
+        "1762128000000",
+        "1762128000000000",
+        "1762128000.0",
+        "2025-11-03",
+        "20251103",
+        "2025-11-03 00:00:00 UTC",
+        "2025-11-03T05:30:00+05:30",
+    ],
+)
+def test_a_time_may_have_any_usual_form(time: str) -> None:
+    assert seconds_since_1970(time) == 1_762_128_000
+
+
+def test_no_digits_alone_are_a_date_of_another_century() -> None:
+    """13 digits are milliseconds, although ISO 8601 reads some of them as a date, an hour and minutes."""
+    times = [seconds_since_1970(str(1000 * second)) for second in range(1_762_128_000, 1_762_228_000, 7)]
+    assert times == list(range(1_762_128_000, 1_762_228_000, 7))
+
+
+def test_times_that_cannot_be_read_are_named_and_not_called_missing(tmp_path: Path) -> None:
+    log = _read_table(tmp_path, "s1,u1,11/03/2025 10:00 AM,A,,search", "s1,u1,11/03/2025 10:01 AM,A,1,click")
+    assert log.notes[0].startswith("no time of the log can be read, such as 11/03/2025 10:00 AM, so its rows count")
+    assert _read_table(tmp_path, "s1,u1,,A,,search").notes[0].startswith("the log has no times")
+    assert _read_table(tmp_path, "s1,u1,45964.5,A,,search").notes[0].startswith("all times are in the first years after 1970")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,43 +29,6 @@ class Note:
     code: str
     count: int
     text: str
-
-
-class DeferredNotes(Sequence[Note]):
-    """Notes that are computed when they are first read: bounds of values cost more than small evaluations."""
-
-    __slots__ = ("_compute", "_notes")
-
-    def __init__(self, compute: Callable[[], tuple[Note, ...]]) -> None:
-        self._compute: Callable[[], tuple[Note, ...]] | None = compute
-        self._notes: tuple[Note, ...] = ()
-
-    def _known(self) -> tuple[Note, ...]:
-        compute = self._compute
-        if compute is not None:
-            self._notes = compute()
-            # The function holds the alignment of the run.
-            self._compute = None
-        return self._notes
-
-    @overload
-    def __getitem__(self, place: int) -> Note: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Note, ...]: ...
-    def __getitem__(self, place: int | slice) -> Note | tuple[Note, ...]:
-        return self._known()[place]
-
-    def __len__(self) -> int:
-        return len(self._known())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._known() == tuple(other)
-
-    def __repr__(self) -> str:
-        return repr(self._known())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return tuple, (self._known(),)
 
 
 JUDGED_ONLY = "judged-only"

@@ -111,7 +111,7 @@ def _columns(comparison: Comparison) -> list[FilledColumn]:
     unit = " pp" if decision.measure.is_fraction else ""
     level = comparison.options.percent
     versus = "" if comparison.baseline is None else _shortened([comparison.baseline], _MIN_NAME)[0]
-    costs = {"ms": "ms p50", "money": "money/1,000", "given": "cost", None: "cost"}
+    costs = {"ms": "ms p50", "money": "money/1,000", "tokens": "tokens", "given": "cost", None: "cost"}
     risks = [decision.of(name) for name in comparison.systems]
     is_adjusted = comparison.options.correction_name is not None
     others = [name for name in comparison.measures if name != comparison.primary]
@@ -163,6 +163,8 @@ def difference_text(pair: PairRecord | None, measure: Measure) -> str | None:
 def _cost(cost: float | None, unit: str | None) -> str | None:
     if cost is None:
         return None
+    if unit == "tokens":
+        return f"{cost:,.0f}"
     return shown_time(cost) if unit == "ms" else f"{1000 * cost:.3g}" if unit == "money" else f"{cost:.4g}"
 
 
@@ -188,10 +190,9 @@ def comparison_legend(comparison: Comparison, *, exploratory: bool = True) -> st
     """How differences were tested, which measures are exploratory, and how many queries were timed."""
     timed = comparison.decision.timed_queries
     latency = f" ms p50: of {timed}." if timed else ""
-    if not comparison.pairs:
+    if not comparison.tests:
         return f"n = {pluralise(comparison.n, 'query', 'queries')}.{latency}"
-    tests = sum(not pair.exploratory for pair in comparison.pairs)
-    name, over = comparison.options.correction_name, _corrected_for(comparison, tests)
+    name, over = comparison.options.correction_name, _corrected_for(comparison, comparison.tests)
     corrected = "" if name is None else f"; p adjusted: {name} over {over}"
     method = TESTS[comparison.options.test].short
     others = [name for name in comparison.measures if name != comparison.primary]

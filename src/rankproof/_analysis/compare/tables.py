@@ -273,7 +273,7 @@ def systems_table(
     against = against_baseline(pairs, baseline, primary)
     others = [name for name in next(iter(values.values()), {}) if name != primary]
     corrected = decision.is_corrected
-    costs = {"ms": "ms p50", "money": "money per query", "given": "cost"}
+    costs = {"ms": "ms p50", "money": "money per query", "tokens": "tokens per query", "given": "cost"}
     columns = (
         Column("system"),
         Column(primary, "value", "mean of the primary measure"),
@@ -311,7 +311,7 @@ def _tested_cells(pair: PairRecord | None, decision: Decision) -> tuple[CellValu
 
 def _about_cost(decision: Decision) -> str:
     timed = decision.timed_queries
-    return f"median milliseconds per query, of {timed} asked one at a time" if timed else ""
+    return f"median milliseconds per query, of {timed}" if timed else ""
 
 
 def letters_table(

@@ -85,6 +85,8 @@ def cost_text(cost: float, unit: CostUnit | None) -> str:
     """A cost with its unit."""
     if unit == "ms":
         return f"{shown_time(cost)} ms"
+    if unit == "tokens":
+        return f"{cost:,.0f} tokens per query"
     return f"{1000 * cost:.3g} per 1,000 queries" if unit == "money" else f"cost {cost:.4g}"
 
 

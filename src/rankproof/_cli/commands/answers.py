@@ -264,6 +264,7 @@ def _show(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal)
 
 def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Trust, args: argparse.Namespace) -> Iterator[Table]:
     """The means, then why they are what they are."""
+    from rankproof._analysis.answers.costs import cost_table
     from rankproof._analysis.answers.quality import claim_means_table, means_table
     from rankproof._analysis.decision.repeats import result_repeats_tables
 
@@ -274,6 +275,8 @@ def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Tr
         yield means_table(answer_input.inputs, level=1 - args.alpha)
     if comparison is None:
         yield from result_repeats_tables(answer_input.inputs.result)
+    if (costs := cost_table(answer_input.answers, None if comparison is None else comparison.baseline)) is not None:
+        yield costs
     if not _is_of_claims(answer_input):
         yield from _reference_tables(answer_input)
     if args.by or not _is_of_claims(answer_input):

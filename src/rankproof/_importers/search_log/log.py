@@ -69,13 +69,14 @@ class Events:
     """One row per event that counts: the first of its session, document and action.
 
     `slot` is the place of the document in the list of its session, from 1, and 0 for an event about no document that was shown;
-    `rank` the rank there. `team` is the system that the event itself names, NO_TEAM if none. `value` is NaN without a number,
-    `place` the line of the event.
+    `rank` the rank there. `named_rank` is the rank and `team` the system that the event itself names, -1 and NO_TEAM if none.
+    `value` is NaN without a number, `place` the line of the event.
     """
 
     session: Codes
     slot: Codes
     rank: Codes
+    named_rank: Codes
     doc: Codes
     action: Codes
     team: Codes
@@ -92,6 +93,7 @@ class Events:
             session=self.session[rows],
             slot=self.slot[rows],
             rank=self.rank[rows],
+            named_rank=self.named_rank[rows],
             doc=self.doc[rows],
             action=self.action[rows],
             team=self.team[rows],
