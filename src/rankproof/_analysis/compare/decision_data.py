@@ -300,7 +300,7 @@ def same_systems(inputs: AnalysisInput, joined: JoinedValues, costs: Costs, base
     Rankings that are not in memory, and answers that are not stored, are not compared.
     """
     by_answers = joined.measures[0].kind == "answer"
-    is_same = partial(_have_same_answers, inputs.answers) if by_answers else partial(_have_same_rankings, inputs, joined)
+    is_same = partial(_have_same_answers, inputs.answers) if by_answers else _same_rankings(inputs, joined)
     copies: dict[str, str] = {}
     for group in _groups(joined.systems, is_same):
         first = _representative(group, costs, baseline)
@@ -327,11 +327,15 @@ def _representative(group: Sequence[str], costs: Costs, baseline: str | None) ->
     return baseline if baseline is not None and baseline in equal else min(group, key=known.__getitem__)
 
 
-def _have_same_rankings(inputs: AnalysisInput, joined: JoinedValues, system: str, other: str) -> bool:
-    """Whether all repeats of two systems have the same rankings; rankings of different values are not looked at."""
-    first, second = (joined.values[0][:, joined.systems.index(name)] for name in (system, other))
-    if not np.array_equal(first, second):
-        return False
+def _same_rankings(inputs: AnalysisInput, joined: JoinedValues) -> Callable[[str, str], bool]:
+    """Whether two systems have the same rankings; those of different values are not looked at."""
+    # -0.0 + 0.0 is 0.0: both zeros are one value.
+    values = {name: (joined.values[0][:, at] + 0.0).tobytes() for at, name in enumerate(joined.systems)}
+    return lambda system, other: values[system] == values[other] and _have_same_rankings(inputs, system, other)
+
+
+def _have_same_rankings(inputs: AnalysisInput, system: str, other: str) -> bool:
+    """Whether all repeats of two systems have the same rankings."""
     runs, other_runs = _runs_in_memory(inputs, system), _runs_in_memory(inputs, other)
     pairs = zip(runs, other_runs, strict=False)
     return 0 < len(runs) == len(other_runs) and all(have_same_rankings(*pair, inputs.read_options) for pair in pairs)
@@ -370,7 +374,8 @@ def with_copies(
         if name not in copies:
             return rows[name]
         first, (lost, calls) = rows[copies[name]], failed.get(name, (0, 1))
-        value = first.value if decision.is_corrected else weighted_mean(joined.values[0][:, at], joined.weights)
+        is_known = decision.is_corrected or not joined.queries
+        value = first.value if is_known else weighted_mean(joined.values[0][:, at], joined.weights)
         cost, timed = costs.of(name), costs.timed.get(name)
         return SystemRisk(name, value, first.risk, first.limit, first.rival, cost, lost / calls, timed, same_as=first.name)
 
