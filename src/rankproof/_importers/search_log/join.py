@@ -39,7 +39,8 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
     join.drop_sessions()
     if count := tables.wrong_ranks:
         row = pluralise(count, "row has", "rows have")
-        join.notes.append(f"{row} a rank that is no whole number from 0, so the order of rows counts for them")
+        effect = "documents count in the order of rows, and clicks by their document alone"
+        join.notes.append(f"{row} a rank that is no whole number from 0: {effect}")
     sessions = join.sessions()
     return SearchLog(
         join.sources,
