@@ -97,10 +97,12 @@ class AnswerSource:
     def results(self, answer_input: AnswerInput, rel: int | None) -> ExperimentResult:
         """The evaluated answers as results that can be saved."""
         from rankproof._results.answers_results import answers_results
+        from rankproof._results.criteria import criteria_facts
 
         evaluated = answer_input.inputs.result
         if self.stored is not None:
-            return replace(self.stored, answers=evaluated, rel=rel or self.stored.rel)
+            known = {**self.stored.provenance, **criteria_facts(evaluated, self.stored.provenance)}
+            return replace(self.stored, answers=evaluated, rel=rel or self.stored.rel, provenance=known)
         assert self.given is not None
         logs, used = self.given, set(self.given.passages())
         return answers_results(
@@ -114,6 +116,7 @@ class AnswerSource:
             rel=rel or 1,
             judged_documents=answer_input.judged_documents,
             notes=logs.notes,
+            facts=criteria_facts(evaluated, {}),
         )
 
 

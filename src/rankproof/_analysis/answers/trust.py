@@ -39,6 +39,11 @@ _TABLE_WORDS: Mapping[ClaimTable, str] = {
 }
 
 
+def _table_words(table: ClaimTable) -> str:
+    """The table in words; of a criterion the name of its rubric."""
+    return _TABLE_WORDS.get(table) or f"grades by {table.split(':')[1]}"
+
+
 @dataclass(frozen=True, slots=True)
 class _LabelledClaim:
     """The verdict of a judge on a claim, with the labels that people gave to it."""
@@ -224,7 +229,7 @@ def _agreement_rows(calibration: Calibration) -> Iterator[tuple[CellValue, ...]]
     }
     for name, (value, interval) in named.items():
         pair = None if interval is None else (interval[0], interval[1])
-        yield _TABLE_WORDS[calibration.table], name, value, pair, calibration.labels
+        yield _table_words(calibration.table), name, value, pair, calibration.labels
 
 
 def _agreement_sentences(calibrations: Sequence[Calibration], *, several: bool) -> Iterator[str]:
@@ -232,7 +237,7 @@ def _agreement_sentences(calibrations: Sequence[Calibration], *, several: bool) 
 
     def names_of(calibrations: Sequence[Calibration]) -> str:
         return ", ".join(
-            (f"{for_message(calibration.judge)} " if several else "") + _TABLE_WORDS[calibration.table]
+            (f"{for_message(calibration.judge)} " if several else "") + _table_words(calibration.table)
             for calibration in calibrations
         )
 
@@ -402,6 +407,6 @@ def _labels(measure: ClaimMeasure, calibrations: Iterable[Calibration]) -> int:
     wanted = [
         calibration
         for calibration in calibrations
-        if calibration.table in measure.tables and matching_label(measure.judge, [calibration.judge])
+        if calibration.table in measure.every_table and matching_label(measure.judge, [calibration.judge])
     ]
     return min((known.labels for known in wanted), default=0)
