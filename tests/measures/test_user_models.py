@@ -7,6 +7,7 @@ import math
 import pickle
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 
@@ -138,7 +139,7 @@ def test_a_measure_of_a_user_takes_judged_only_and_its_name_says_so() -> None:
         advice = Advice("finding", "you test judged_only.", "you test anything else.")
 
         def parts(self, hits: Hits) -> SumParts:
-            return equal_parts(hits, relevant_found(hits, self.least).at_within(self.depth), [1] * len(hits.queries))
+            return equal_parts(hits, relevant_found(hits, self.least).at_within(self.depth), np.ones(len(hits.queries)))
 
     hits = aligned({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}})
     whole, judged = Found() @ 1, Found()(judged_only=True) @ 1
