@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rankproof._analysis.compare.decision_data import (
+    different_queries,
     failed_calls,
     judged_only_values,
     only_systems,
+    reversed_tie_values,
     same_systems,
     with_copies,
     with_judge_noise,
@@ -57,7 +59,7 @@ class ComparedSystems:
     """The systems that retrieved anything, with their costs.
 
     `whole` are their values on all common queries, `counted` says which queries count for a decision, and `joined` are the values
-    on those.
+    on those, of which `different` are no copies of others.
     """
 
     inputs: AnalysisInput
@@ -65,12 +67,14 @@ class ComparedSystems:
     joined: JoinedValues
     counted: Sequence[bool]
     costs: Costs
+    different: int
 
     @classmethod
     def of(cls, inputs: AnalysisInput, whole: JoinedValues, costs: Costs) -> ComparedSystems:
         """Without the queries that have no relevant document."""
         counted = with_relevant_documents(inputs, whole.measures[0], whole.queries)
-        return cls(inputs, whole, whole if all(counted) else only_queries(whole, counted), counted, costs)
+        joined = whole if all(counted) else only_queries(whole, counted)
+        return cls(inputs, whole, joined, counted, costs, different_queries(inputs, joined.queries))
 
 
 def decide_systems(systems: ComparedSystems, rule: DecisionRule, *, named: str | None, baseline: str | None) -> Decision:
@@ -108,8 +112,10 @@ def _decision_data(systems: ComparedSystems, *, is_complete: bool) -> DecisionDa
         costs=systems.costs,
         failed=failed_calls(inputs),
         judged_only=None if is_complete else judged_only_values(inputs, inputs.result, str(measure), joined.queries),
+        reversed_ties=reversed_tie_values(inputs, joined),
         missing=joined.missing,
         queries=queries,
+        different=systems.different,
         without_relevant=queries - len(joined.queries),
     )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from rankproof.measures._base import Measure, worst_value
 MAX_MISSING = 0.01
 """Up to this share of a system's questions, a missing value is the worst one; above it, there are scenarios."""
 WITHOUT_UNJUDGED, WITHOUT_ABSTENTIONS = "without unjudged documents", "without abstentions"
+REVERSED_TIES = "with tied documents in the opposite order"
 WITHOUT_LACKING = "without queries that a system lacks"
 OTHERS_AT_BEST, ALL_AT_BEST = "with those of the other systems at their best", "with all at their best"
 """The scenarios in words."""
@@ -131,18 +133,20 @@ class ScenarioChoice:
 
 
 Choose = Callable[[PairEstimates], tuple[Risks, Selection]]
+UnknownRankings = Literal["unjudged", "ties"]
+_RANKINGS: Mapping[UnknownRankings, str] = {"unjudged": WITHOUT_UNJUDGED, "ties": REVERSED_TIES}
 
 
 def scenario_choices(
     values: FloatArray,
     weights: FloatArray | None,
     missing: MissingValues | None,
-    judged_only: FloatArray | None,
+    others: Mapping[UnknownRankings, FloatArray],
     chosen: Sequence[int],
     best: float,
     choose: Choose,
 ) -> list[ScenarioChoice]:
-    """The choices if missing values were not at their worst, and without unjudged documents.
+    """The choices if missing values were not at their worst, and with `others`: the values of other rankings.
 
     All values are oriented so that higher is better, and `best` is the best possible one.
     """
@@ -151,8 +155,7 @@ def scenario_choices(
         estimates += (
             (words, "missing", differences) for words, differences in missing_scenarios(values, weights, missing, chosen, best)
         )
-    if judged_only is not None:
-        estimates.append((WITHOUT_UNJUDGED, "unjudged", pair_estimates(judged_only, weights)))
+    estimates += ((_RANKINGS[reason], reason, pair_estimates(other_values, weights)) for reason, other_values in others.items())
     choices = []
     for words, reason, differences in estimates:
         risks, selection = choose(differences)
@@ -185,7 +188,7 @@ def _with_columns(values: FloatArray, other: FloatArray, columns: Sequence[int])
 def disagreement(choice: ScenarioChoice, chosen: Sequence[int], missing: MissingValues | None, names: Sequence[str]) -> str:
     """Why nothing is decided: the choice in this scenario is another one."""
     here, there = (", ".join(for_message(names[at]) for at in systems) or "open" for systems in (chosen, choice.systems))
-    if choice.reason == "unjudged" or missing is None:
+    if choice.reason != "missing" or missing is None:
         return f"{choice.words} the choice is {there}, not {here}"
     return scenario_text(choice.words, missing, names, f"the choice is {here}", there)
 
