@@ -110,3 +110,56 @@ def test_a_gate_of_copies_of_few_questions_is_unsure() -> None:
         return rp.gate(now, baseline=before).outcome
 
     assert (outcome(12), outcome(60)) == ("unsure", "passed")
+
+
+def conversation_rows(system: str, conversations: int, turns: int, right: int) -> Rows:
+    """Conversations of so many turns each, of which the system answers those of the first ones right, or no turn."""
+    return [
+        {
+            "id": f"s{session}/{turn}",
+            "session": f"s{session}",
+            "question": f"What is {turn} of {session}?",
+            "system": system,
+            "answer": "right" if session < right else "wrong",
+            "reference": "right",
+        }
+        for session in range(conversations)
+        for turn in range(turns)
+    ]
+
+
+def test_turns_of_few_conversations_do_not_decide() -> None:
+    comparison = compared([*conversation_rows("good", 12, 10, 10), *conversation_rows("poor", 12, 10, 5)])
+    decision = comparison.decision
+    assert (decision.outcome, decision.reason, decision.n, decision.needed) == ("not_decided", "few_queries", 120, None)
+    assert decision.sentences[0] == "Not decided: a decision needs at least 30 conversations (120 turns of 12 conversations)."
+    note = "the 120 questions are of 12 conversations: risks count conversations; p and other intervals count each question"
+    assert note in comparison.notes
+
+
+def test_equal_turns_of_a_conversation_count_as_one_question() -> None:
+    single = decided([*conversation_rows("good", 40, 1, 36), *conversation_rows("poor", 40, 1, 30)])
+    several = decided([*conversation_rows("good", 40, 10, 36), *conversation_rows("poor", 40, 10, 30)])
+    assert (several.n, several.outcome) == (400, single.outcome)
+    assert several.risk == pytest.approx(single.risk, rel=0.2)
+    apart = decided(
+        [
+            {**row, "session": row["id"]}
+            for row in [*conversation_rows("good", 40, 10, 36), *conversation_rows("poor", 40, 10, 30)]
+        ]
+    )
+    assert apart.outcome == "ship"
+    assert apart.risk is not None
+    assert several.risk is not None
+    assert apart.risk < several.risk / 10
+
+
+def test_a_gate_on_turns_of_few_conversations_is_unsure() -> None:
+    def outcome(conversations: int) -> str:
+        now, before = (
+            rp.evaluate_answers(conversation_rows("s", conversations, 10, round(conversations * share)), measures="EM")
+            for share in (0.9, 0.3)
+        )
+        return rp.gate(now, baseline=before).outcome
+
+    assert (outcome(12), outcome(60)) == ("unsure", "passed")

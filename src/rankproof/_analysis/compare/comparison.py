@@ -12,6 +12,7 @@ import numpy as np
 from rankproof._analysis.compare.decide_systems import ComparedSystems, DecisionRule, decide_systems
 from rankproof._analysis.compare.decision_data import (
     answering_notes,
+    conversations_note,
     default_baseline,
     left_out_notes,
     left_out_queries_note,
@@ -214,6 +215,7 @@ def _decision_notes(systems: ComparedSystems, decision: Decision) -> Iterator[st
     yield from unknown_cost_notes(systems.costs, systems.inputs.systems)
     yield from timing_notes(systems.inputs, systems.costs)
     yield from systems.joined.notes
+    yield from conversations_note(systems.groups)
     yield from repeated_queries_note(systems.different, len(systems.joined.queries))
     yield from outside_range_note(decision)
     if not decision.is_corrected:

@@ -14,8 +14,8 @@ from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.decision.record import Costs, Decision, SystemRisk
 from rankproof._analysis.decision.repeats import repeated_answers
 from rankproof._analysis.inputs import AnalysisInput, checked_system, checked_system_name
-from rankproof._data.answers import Answers
-from rankproof._data.arrays import FloatArray
+from rankproof._data.answers import SESSION_FIELD, Answers
+from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import have_same_rankings
 from rankproof._data.run import Run
@@ -218,6 +218,25 @@ def different_queries(inputs: AnalysisInput, queries: Sequence[str]) -> int:
         return own.text, repr(own.fields.get("reference")), frozenset(inputs.qrels.get(query, {}).items()), contexts
 
     return len(set(map(content, queries)))
+
+
+def conversations(inputs: AnalysisInput, queries: Sequence[str]) -> IntArray | None:
+    """The conversation of each query by a number; None if no two queries are turns of one."""
+    texts: Mapping[str, Query] = inputs.texts or {}
+    sessions = [str(texts[query].fields.get(SESSION_FIELD) or "") if query in texts else "" for query in queries]
+    known = set(filter(None, sessions))
+    if len(known) == len(sessions) - sessions.count(""):
+        return None
+    numbers = {session: number for number, session in enumerate(sorted(known))}
+    own = [numbers.get(session, len(numbers) + at) for at, session in enumerate(sessions)]
+    return np.array(own, dtype=np.int64)
+
+
+def conversations_note(groups: IntArray | None) -> Iterator[str]:
+    """That turns of a conversation depend on each other, and where they count one by one."""
+    if groups is not None:
+        what = pluralise(len(np.unique(groups)), "conversation")
+        yield f"the {len(groups):,} questions are of {what}: risks count conversations; p and other intervals count each question"
 
 
 def repeated_queries_note(different: int, queries: int) -> Iterator[str]:

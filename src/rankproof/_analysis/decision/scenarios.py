@@ -145,6 +145,7 @@ def scenario_choices(
     chosen: Sequence[int],
     best: float,
     choose: Choose,
+    groups: IntArray | None = None,
 ) -> list[ScenarioChoice]:
     """The choices if missing values were not at their worst, and with `others`: the values of other rankings.
 
@@ -153,9 +154,12 @@ def scenario_choices(
     estimates: list[tuple[str, Reason, PairEstimates]] = []
     if missing is not None and missing.needs_scenarios():
         estimates += (
-            (words, "missing", differences) for words, differences in missing_scenarios(values, weights, missing, chosen, best)
+            (words, "missing", differences)
+            for words, differences in missing_scenarios(values, weights, missing, chosen, best, groups)
         )
-    estimates += ((_RANKINGS[reason], reason, pair_estimates(other_values, weights)) for reason, other_values in others.items())
+    estimates += (
+        (_RANKINGS[reason], reason, pair_estimates(other_values, weights, groups)) for reason, other_values in others.items()
+    )
     choices = []
     for words, reason, differences in estimates:
         risks, selection = choose(differences)
@@ -164,18 +168,23 @@ def scenario_choices(
 
 
 def missing_scenarios(
-    values: FloatArray, weights: FloatArray | None, missing: MissingValues, chosen: Sequence[int], best: float
+    values: FloatArray,
+    weights: FloatArray | None,
+    missing: MissingValues,
+    chosen: Sequence[int],
+    best: float,
+    groups: IntArray | None = None,
 ) -> Iterator[tuple[str, PairEstimates]]:
     """The differences of systems without what they left out, and with unknown values at their best."""
     partly = missing.partly
     if missing.left_out_shares.any():
         words = WITHOUT_LACKING if missing.skips else WITHOUT_ABSTENTIONS
         others = values if partly is None else values + partly.without_abstained
-        yield words, estimates_of_pairs(others, ~missing.left_out, weights)
+        yield words, estimates_of_pairs(others, ~missing.left_out, weights, groups)
     if missing.unknown_shares.any():
         at_best = np.where(missing.unknown, best, values if partly is None else values + partly.unknown_at_best)
-        yield OTHERS_AT_BEST, pair_estimates(_with_columns(at_best, values, chosen), weights)
-        yield ALL_AT_BEST, pair_estimates(at_best, weights)
+        yield OTHERS_AT_BEST, pair_estimates(_with_columns(at_best, values, chosen), weights, groups)
+        yield ALL_AT_BEST, pair_estimates(at_best, weights, groups)
 
 
 def _with_columns(values: FloatArray, other: FloatArray, columns: Sequence[int]) -> FloatArray:
