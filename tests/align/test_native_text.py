@@ -297,7 +297,8 @@ def test_the_order_of_ranks_and_scores_is_counted_as_in_the_reference_for_all_sm
 
 
 def align_here(judged: JudgedQueries, source: ByteSource) -> Hits:
-    return native.align_text(judged, source, ReadOptions())
+    hits: Hits = native.align_text(judged, source, ReadOptions())
+    return hits
 
 
 def align_there(judged: JudgedQueries, source: ByteSource) -> Hits:

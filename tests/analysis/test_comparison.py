@@ -73,6 +73,12 @@ def test_a_named_baseline_makes_a_smaller_family() -> None:
     assert found.decision.baseline == "good"
 
 
+def test_a_named_baseline_counts_before_that_of_the_experiment() -> None:
+    inputs = replace(inputs_of(), decision_settings=DecisionSettings(baseline="bad"))
+    assert compared(inputs).decision.baseline == "bad"
+    assert compared(inputs, baseline="good").decision.baseline == "good"
+
+
 def test_the_table_compares_with_the_default_baseline_whichever_system_is_better() -> None:
     found = compared()
     assert found.baseline == "bm25"

@@ -55,6 +55,7 @@ def test_prompts_are_measured_with_an_interval_and_without_a_claim() -> None:
 
 def test_the_notebook_imports_public_names_only() -> None:
     cells = nbformat.read(NOTEBOOK, as_version=4).cells  # type: ignore[no-untyped-call]
+    assert sum("rankproof" in cell.source for cell in cells) >= 2
     assert not any("rankproof._" in cell.source for cell in cells)
 
 

@@ -15,7 +15,7 @@ if sys.platform == "win32":
 from tools.mutants import forks, workspace
 from tools.mutants.__main__ import EQUIVALENT, is_listed, table
 from tools.mutants.c_source import c_mutants
-from tools.mutants.forks import CollectedTests, NewCode, Request
+from tools.mutants.forks import CollectedTests, NewCode, Request, run_fresh
 from tools.mutants.packages import PACKAGES, Package
 from tools.mutants.python_source import python_mutants
 from tools.mutants.workspace import Outcome, Tried, Workspace
@@ -174,6 +174,11 @@ def test_a_test_that_does_not_end_takes_no_time_from_further_mutants(small: Path
     result = collected.run(Request(None, endless, seconds=100))
     assert (result.end, result.seconds < 10) == ("timed out", True)
     collected.close()
+    (small / "src/small.py").write_text(
+        SMALL.replace("return one if one > other else other", "while True: pass"), encoding="utf-8"
+    )
+    fresh = run_fresh(small, ["tests/test_small.py"], ["tests/test_small.py::test_larger"], seconds=100)
+    assert (fresh.end, fresh.seconds < 10) == ("timed out", True)
 
 
 FLAKY_TEST = """from pathlib import Path

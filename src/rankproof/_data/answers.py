@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from rankproof._data.claims import Importance, Nugget
 from rankproof._data.dataset import Query, Texts
 from rankproof._data.text import clip_text, pluralise
+from rankproof._data.usage import Usage
 from rankproof._data.validation import checked_id
 from rankproof._data.view import View, Viewed, collection_view
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
@@ -26,13 +28,14 @@ class Answer:
 
     `given` are the ids of the passages that it was generated from, best first: None if they are not known, empty if nothing was
     retrieved. `cited` are those that it cites. The state is `abstained` if the passages do not contain an answer, `failed` if
-    generating it failed, and `missing` if there is none.
+    generating it failed, and `missing` if there is none. `usage` is what it cost; equal answers may differ in it.
     """
 
     text: str
     cited: tuple[str, ...] = ()
     given: tuple[str, ...] | None = None
     state: AnswerState = "answered"
+    usage: Usage | None = field(default=None, compare=False)
 
 
 class Answers(Viewed, Mapping[str, Answer]):
@@ -49,6 +52,7 @@ class Answers(Viewed, Mapping[str, Answer]):
     def __init__(
         self, answers: Mapping[str, Answer], *, source: str = "", repeats: Mapping[str, Sequence[Answer]] | None = None
     ) -> None:
+        _check_answers(answers, repeats or {})
         self._answers = MappingProxyType({checked_id(query, "query", source=source): answer for query, answer in answers.items()})
         self.given_known = all(answer.given is not None or answer.state == "failed" for answer in answers.values())
         self.source = source
@@ -60,6 +64,12 @@ class Answers(Viewed, Mapping[str, Answer]):
         """Every answer with its query and its number from 1, repeats after the first."""
         for query, first in self.items():
             yield from ((query, number, answer) for number, answer in enumerate((first, *self.repeats.get(query, ())), start=1))
+
+    @property
+    def usages(self) -> tuple[Usage, ...]:
+        """What every answer cost, repeats included; empty if none says it."""
+        usages = [answer.usage for _, _, answer in self.with_repeats()]
+        return tuple(usage or Usage() for usage in usages) if any(usages) else ()
 
     def __getitem__(self, query: str) -> Answer:
         return self._answers[query]
@@ -74,6 +84,17 @@ class Answers(Viewed, Mapping[str, Answer]):
         rows = ((query, answer.state, clip_text(answer.text)) for query, answer in self.items())
         title = f"Answers {self.source}: {pluralise(len(self), 'query', 'queries')}"
         return collection_view(title, {"query": "text", "state": "text", "answer": "text"}, rows, len(self))
+
+
+def _check_answers(answers: object, repeats: object) -> None:
+    """Raises an error if they are no mappings to Answer values."""
+    for value in (answers, repeats):
+        if not isinstance(value, Mapping):
+            raise UsageError(f"answers cannot be {type_phrase(value)}", fix="pass {query: Answer(text)}")
+    further = repeats.values() if isinstance(repeats, Mapping) else ()
+    for answer in chain(answers.values() if isinstance(answers, Mapping) else (), *further):
+        if not isinstance(answer, Answer):
+            raise UsageError(f"an answer is {type_phrase(answer)}", fix="pass {query: Answer(text)}")
 
 
 def repeats_note(system: str, answers: Answers) -> str | None:

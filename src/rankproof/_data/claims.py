@@ -9,14 +9,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
 
+from rankproof._data.rubric import CRITERION
+
 if TYPE_CHECKING:
     from rankproof._data.wording.remarks import Remark
 
 Verdict = Literal["supported", "contradicted", "not_stated", "nothing_to_check", "failed"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Side = Literal["answer", "reference", "nugget", "context"]
-Against = Literal["contexts", "reference", "answer", "cited", "question"]
-ClaimTable = Literal[
+Against = str
+"""contexts, reference, answer, cited, question, or criterion:NAME:VERSION for a rubric."""
+ClaimTable = str
+"""The side of the claims, and what they are checked against."""
+CLAIM_TABLES: tuple[ClaimTable, ...] = (
     "answer-contexts",
     "answer-reference",
     "reference-contexts",
@@ -25,9 +30,21 @@ ClaimTable = Literal[
     "context-question",
     "answer-cited",
     "nugget-answer",
-]
-"""The side of the claims, and what they are checked against."""
-CLAIM_TABLES: tuple[ClaimTable, ...] = get_args(ClaimTable)
+)
+AGAINST = ("contexts", "reference", "answer", "cited", "question")
+
+
+def is_against(name: str) -> bool:
+    """Whether claims can be checked against what has this name."""
+    return name in AGAINST or name.startswith(CRITERION)
+
+
+def tables_in_order(tables: Iterable[ClaimTable]) -> list[ClaimTable]:
+    """Each table once: those of all measures of claims, then criteria by name."""
+    known = dict.fromkeys(tables)
+    return [*(table for table in CLAIM_TABLES if table in known), *sorted(set(known).difference(CLAIM_TABLES))]
+
+
 ClaimUnit = Literal["sentence", "claim"]
 """A sentence of the text, or an atomic claim that a language model wrote."""
 Importance = Literal["vital", "okay"]
@@ -85,7 +102,7 @@ class ClaimVerdict:
     @property
     def table(self) -> ClaimTable:
         """The table that the verdict belongs to."""
-        return f"{self.claim.side}-{self.against}"  # type: ignore[return-value]
+        return f"{self.claim.side}-{self.against}"
 
     @property
     def credit(self) -> float:

@@ -13,6 +13,7 @@ from rankproof._data.answers import ANSWER_FIELDS, NUGGETS_FIELD, URL_FIELDS, An
 from rankproof._data.corpus import Corpus, Document, TextRecord
 from rankproof._data.dataset import Queries, Query, checked_weight
 from rankproof._data.row_errors import row_error
+from rankproof._data.usage import Usage
 from rankproof._data.validation import checked_id, made_id
 from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES, names_for_message, normalised_name
 from rankproof._formats.json import json_line, parsed_lines
@@ -21,6 +22,7 @@ from rankproof._io.escape import escape_json
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import BOM, numbered_text_lines, read_all_bytes
 from rankproof._io.streams import ByteSource
+from rankproof._io.strict_json import JsonObject, plain_record
 from rankproof.errors import InputError, closest_name, for_message
 
 MAX_TEXT_BYTES = 1 << 26
@@ -233,6 +235,8 @@ def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
             passages = None if answer.given is None else list(answer.given)
             repeat = {REPEAT: number} if number > 1 else {}
             parts = {"answer": answer.text, "cited": list(answer.cited), "given": passages, "state": answer.state}
+            if answer.usage is not None:
+                parts["usage"] = plain_record(answer.usage)
             line = json.dumps({"system": system, "query": query, **repeat, **parts}, ensure_ascii=False)
             yield escape_json(line).encode() + b"\n"
 
@@ -265,7 +269,8 @@ def _answer(item: dict[str, Any], query: str, source: str, line: int) -> Answer:
     if state == "answered" and (not value.strip() or ("state" not in item and is_abstention(value))):
         state = "abstained"
     cited, passages = (_ids(item, name, query, source, line) for name in ("cited", "given"))
-    return Answer(value, tuple(dict.fromkeys(cited or ())), passages, state)
+    usage = JsonObject(item, source, line=line).member("usage", Usage) if isinstance(item.get("usage"), dict) else None
+    return Answer(value, tuple(dict.fromkeys(cited or ())), passages, state, usage)
 
 
 def _ids(item: dict[str, Any], name: str, query: str, source: str, line: int) -> tuple[str, ...] | None:

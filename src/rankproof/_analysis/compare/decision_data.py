@@ -20,6 +20,7 @@ from rankproof._data.dataset import Query
 from rankproof._data.ordering import have_same_rankings
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
+from rankproof._data.usage import mean_known
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.notes import TIED_SCORES
@@ -83,7 +84,7 @@ def unknown_cost_notes(costs: Costs, systems: Sequence[str]) -> Iterator[str]:
     """A note on systems without a cost beside others with one."""
     unknown = [name for name in systems if costs.of(name) is None]
     if unknown and len(unknown) < len(systems):
-        what = {"ms": "latency", "money": "price", "given": "cost"}[costs.unit or "given"]
+        what = {"ms": "latency", "money": "price", "tokens": "number of tokens", "given": "cost"}[costs.unit or "given"]
         names = ", ".join(map(for_message, unknown))
         yield f"the {what} of {names} is unknown; cost does not decide where one of them is good enough (--cost NAME=N gives it)"
 
@@ -109,7 +110,10 @@ def default_baseline(inputs: AnalysisInput) -> str | None:
 
 
 def system_costs(inputs: AnalysisInput, costs: Mapping[str, float] | None = None) -> Costs:
-    """The given costs if there are any, else money per query if a system spent any, else the latency p50 of one run."""
+    """The given costs if there are any, else money per query if a system spent any, else the latency p50 of one run.
+
+    Of answers that were made elsewhere what their logs say: money, else the latency p50, else tokens.
+    """
     if costs is not None and not isinstance(costs, Mapping):
         raise UsageError(f"costs cannot be {type_phrase(costs)}", fix="pass {system: cost}")
     if costs:
@@ -120,7 +124,21 @@ def system_costs(inputs: AnalysisInput, costs: Mapping[str, float] | None = None
     totals = {} if inputs.timed_apart else {name: run.time_of("total") for name, run in runs.items()}
     times = {name: total.p50 for name, total in totals.items() if total}
     queries = {name: total.queries for name, total in totals.items() if total}
-    return Costs("ms", times, queries) if any(times.values()) else Costs()
+    return Costs("ms", times, queries) if any(times.values()) else _logged_costs(inputs)
+
+
+def _logged_costs(inputs: AnalysisInput) -> Costs:
+    """What the logs of answers say; a system of which an answer does not say it has an unknown cost."""
+    usages = {name: answers.usages for name, answers in inputs.answers.items() if name in inputs.systems}
+    money = {name: mean_known(usage.cost for usage in own) for name, own in usages.items()}
+    if any(money.values()):
+        return Costs("money", money)
+    times = {name: [usage.latency_ms for usage in own if usage.latency_ms is not None] for name, own in usages.items()}
+    medians = {name: float(np.median(own)) if own and len(own) == len(usages[name]) else None for name, own in times.items()}
+    if any(medians.values()):
+        return Costs("ms", medians, {name: len(own) for name, own in times.items() if own})
+    tokens = {name: mean_known(usage.all_tokens for usage in own) for name, own in usages.items()}
+    return Costs("tokens", tokens) if any(tokens.values()) else Costs()
 
 
 def _checked_cost(system: str, cost: object) -> float:
@@ -351,7 +369,7 @@ def same_systems(inputs: AnalysisInput, joined: JoinedValues, costs: Costs, base
     Rankings that are not in memory, and answers that are not stored, are not compared.
     """
     by_answers = joined.measures[0].kind == "answer"
-    is_same = partial(_have_same_answers, inputs.answers) if by_answers else partial(_have_same_rankings, inputs, joined)
+    is_same = partial(_have_same_answers, inputs.answers) if by_answers else _same_rankings(inputs, joined)
     copies: dict[str, str] = {}
     for group in _groups(joined.systems, is_same):
         first = _representative(group, costs, baseline)
@@ -378,11 +396,15 @@ def _representative(group: Sequence[str], costs: Costs, baseline: str | None) ->
     return baseline if baseline is not None and baseline in equal else min(group, key=known.__getitem__)
 
 
-def _have_same_rankings(inputs: AnalysisInput, joined: JoinedValues, system: str, other: str) -> bool:
-    """Whether all repeats of two systems have the same rankings; rankings of different values are not looked at."""
-    first, second = (joined.values[0][:, joined.systems.index(name)] for name in (system, other))
-    if not np.array_equal(first, second):
-        return False
+def _same_rankings(inputs: AnalysisInput, joined: JoinedValues) -> Callable[[str, str], bool]:
+    """Whether two systems have the same rankings; those of different values are not looked at."""
+    # -0.0 + 0.0 is 0.0: both zeros are one value.
+    values = {name: (joined.values[0][:, at] + 0.0).tobytes() for at, name in enumerate(joined.systems)}
+    return lambda system, other: values[system] == values[other] and _have_same_rankings(inputs, system, other)
+
+
+def _have_same_rankings(inputs: AnalysisInput, system: str, other: str) -> bool:
+    """Whether all repeats of two systems have the same rankings."""
     runs, other_runs = _runs_in_memory(inputs, system), _runs_in_memory(inputs, other)
     pairs = zip(runs, other_runs, strict=False)
     return 0 < len(runs) == len(other_runs) and all(have_same_rankings(*pair, inputs.read_options) for pair in pairs)
@@ -421,7 +443,8 @@ def with_copies(
         if name not in copies:
             return rows[name]
         first, (lost, calls) = rows[copies[name]], failed.get(name, (0, 1))
-        value = first.value if decision.is_corrected else weighted_mean(joined.values[0][:, at], joined.weights)
+        is_known = decision.is_corrected or not joined.queries
+        value = first.value if is_known else weighted_mean(joined.values[0][:, at], joined.weights)
         cost, timed = costs.of(name), costs.timed.get(name)
         return SystemRisk(name, value, first.risk, first.limit, first.rival, cost, lost / calls, timed, same_as=first.name)
 

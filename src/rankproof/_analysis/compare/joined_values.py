@@ -327,7 +327,8 @@ def _repeats_of(column: MeasureResult, query: str, worst: float, best: float, *,
     right = silent if is_unanswerable else 0
     # The stored values contain an abstention as the worst value, unless it is right.
     included = silent - right
-    values = column.repeats[query]
+    # None of the answers has a value.
+    values = column.repeats.get(query, ())
     abstained = sum(reason in _ABSTAINED for reason in reasons) - right
     known = math.fsum(values) - included * worst + right * best
     return _Repeats(known, abstained, len(reasons) - right - abstained, len(values) - included + len(reasons))

@@ -85,13 +85,15 @@ def cost_text(cost: float, unit: CostUnit | None) -> str:
     """A cost with its unit."""
     if unit == "ms":
         return f"{shown_time(cost)} ms"
+    if unit == "tokens":
+        return f"{cost:,.0f} tokens per query"
     return f"{1000 * cost:.3g} per 1,000 queries" if unit == "money" else f"cost {cost:.4g}"
 
 
 def _one_system(decision: Decision) -> Iterator[str]:
     if decision.leader is None:
         return
-    interval = "" if decision.ci is None else f" (95% CI {decision.ci[0]:.3f} to {decision.ci[1]:.3f})"
+    interval = "" if decision.ci is None else f" (95% CI [{decision.ci[0]:.3f}, {decision.ci[1]:.3f}])"
     value = f"{for_message(decision.leader)} has {_value(decision, decision.leader)}{interval}"
     if len(decision.by_system) > 1:
         (same,) = _same_systems(decision)
@@ -318,7 +320,7 @@ def _interval(pair: PairDifference, measure: Measure, sign: int = 1) -> str:
         return f", {pluralise(pair.differing, 'query differs', 'queries differ')}"
     low, high = sorted(sign * end for end in pair.ci)
     first, last = (f"{100 * end:z.1f}" if measure.is_fraction else f"{end:.3g}" for end in (low, high))
-    return f", 95% CI {first} to {last}"
+    return f", 95% CI [{first}, {last}]"
 
 
 def _size_with_interval(pair: PairDifference, measure: Measure) -> str:
