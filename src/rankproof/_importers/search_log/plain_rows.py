@@ -13,9 +13,8 @@ from rankproof._data.arrays import BoolArray
 from rankproof._formats.columns import COLUMN_NAMES, normalised_name
 from rankproof._formats.rows import rank_of_value
 from rankproof._importers.search_log.log import NO_TEAM, SHARED, joined_place
-from rankproof._importers.search_log.options import LogOptions
+from rankproof._importers.search_log.options import MISSING, LogOptions
 from rankproof._importers.search_log.tables import EVENTS, SHOWN, LogTables, as_array, number_of
-from rankproof._importers.search_log.times import seconds_since_1970
 from rankproof.errors import InputError, UsageError, for_message
 
 ROLES: Mapping[str, tuple[str, ...]] = {
@@ -35,6 +34,7 @@ REQUIRED = ("session", "action")
 PLAIN_ROW = 2
 """The kind of a row of `LogTables.runs` from a plain table."""
 _SHOWN_ACTIONS = {"shown", "show", "impression", "view", "viewed", "exposure", "search", "query", ""}
+_EMPTY = frozenset(("",))
 _SHARED_NAMES = {"", "shared", "none", "both", "-1"}
 
 
@@ -102,9 +102,9 @@ class _Block:
         self._tables, self._columns, self._fields, self._lines, self._file = tables, columns, fields, lines, file
         self._keys = keys
         size = len(lines)
-        self._users = _codes(tables.users, columns.get("user"), size)
+        self._users = _codes(tables.users, columns.get("user"), size, MISSING)
         self._docs = _codes(tables.docs, columns.get("doc"), size)
-        self._variants = _codes(tables.variants, columns.get("variant"), size)
+        self._variants = _codes(tables.variants, columns.get("variant"), size, MISSING)
         ranks = columns.get("rank", ("",) * size)
         self._ranks = np.array(list(map(_rank, ranks)), dtype=np.int32)
         tables.wrong_ranks += sum(bool(_text(ranks[row])) for row in np.flatnonzero(self._ranks < 0).tolist())
@@ -165,7 +165,7 @@ class _Block:
         times = self._columns.get("time")
         if times is None:
             return np.full(len(at), np.nan)
-        return np.fromiter((seconds_since_1970(times[row]) for row in at.tolist()), np.float64, len(at))
+        return np.fromiter((self._tables.seconds(times[row]) for row in at.tolist()), np.float64, len(at))
 
     def _places(self, at: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
         return np.fromiter((joined_place(self._file, self._lines[row]) for row in at.tolist()), np.int64, len(at))
@@ -177,13 +177,15 @@ class _Block:
         return np.fromiter((queries[text] if (text := _text(texts[row])) else -1 for row in at.tolist()), np.int32, len(at))
 
 
-def _codes(names: dict[str, int], cells: Sequence[Any] | None, size: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """The codes of the cells; -1 for empty ones."""
+def _codes(
+    names: dict[str, int], cells: Sequence[Any] | None, size: int, missing: frozenset[str] = _EMPTY
+) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """The codes of the cells; -1 for those that hold nothing."""
     if cells is None:
         return np.full(size, -1, dtype=np.int32)
     texts = _texts(cells)
-    if "" in texts:
-        return np.array([names[text] if text else -1 for text in texts], dtype=np.int32)
+    if not missing.isdisjoint(texts):
+        return np.array([-1 if text in missing else names[text] for text in texts], dtype=np.int32)
     return np.fromiter(map(names.__getitem__, texts), np.int32, size)
 
 
