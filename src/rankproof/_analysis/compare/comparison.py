@@ -13,10 +13,12 @@ import numpy as np
 from rankproof._analysis.compare.decide_systems import ComparedSystems, DecisionRule, decide_systems
 from rankproof._analysis.compare.decision_data import (
     answering_notes,
+    conversations_note,
     default_baseline,
     left_out_notes,
     left_out_queries_note,
     only_systems,
+    repeated_queries_note,
     system_costs,
     systems_with_rankings,
     systems_without_documents,
@@ -214,6 +216,8 @@ def _decision_notes(systems: ComparedSystems, decision: Decision) -> Iterator[st
     yield from unknown_cost_notes(systems.costs, systems.inputs.systems)
     yield from timing_notes(systems.inputs, systems.costs)
     yield from systems.joined.notes
+    yield from conversations_note(systems.groups)
+    yield from repeated_queries_note(systems.different, len(systems.joined.queries))
     yield from outside_range_note(decision)
     if not decision.is_corrected:
         yield from left_out_queries_note(systems.whole, systems.counted)

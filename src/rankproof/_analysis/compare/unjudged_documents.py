@@ -263,7 +263,7 @@ class _PossibleFindings:
             shown = is_near or case.is_unknown or needed is None
             rival = UnjudgedRival(chosen, other, needed, tops.has_zeros, tops.depth, shown, choice.claim)
             finding = rival if finding is None or rival.is_near else finding
-            if needed is not None and (is_clear or (case.is_unknown and is_near)):
+            if case.is_perfect or (needed is not None and (is_clear or (case.is_unknown and is_near))):
                 return finding, True
         return finding, False
 
@@ -321,6 +321,14 @@ class _Suspicion:
         """
         shown = self.tops.tops[self.whole.systems.index(self.chosen.system)]
         return not self.tops.has_zeros and not (self.tops.relevant & ~shown).any()
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether every known relevant document stands above all others in the chosen system, as if it had been judged alone."""
+        if not self.is_one_pool:
+            return False
+        ranks = self.tops.table.ranks[self.whole.systems.index(self.chosen.system)][self.tops.relevant]
+        return bool((ranks <= np.bincount(self.tops.queries_of_relevant)[self.tops.queries_of_relevant]).all())
 
     def needed_share(self) -> float | None:
         """The smallest share of the rival's unjudged own documents that, if relevant, refutes what is claimed."""
