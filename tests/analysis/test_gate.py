@@ -52,7 +52,7 @@ def test_the_saved_system_passes_its_own_gate() -> None:
 
 
 def test_many_checks_of_unchanged_values_are_counted_in_one_sentence() -> None:
-    same, worse = {name: SAME for name in "abcd"}, {"e": CLEARLY_WORSE}
+    same, worse = dict.fromkeys("abcd", SAME), {"e": CLEARLY_WORSE}
     old, new = gate_input({**same, "e": SAME}, measures=["RR"]), gate_input({**same, **worse}, measures=["RR"])
     gate = run_gate(new, saved(old), GateOptions())
     first, second, *_ = gate_table(gate, GateOptions()).sentences
