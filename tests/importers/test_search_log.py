@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from rankproof._importers.base import ImportSource
+from rankproof._importers.registry import opened_source
 from rankproof._importers.search_log.log import SearchLog
 from rankproof._importers.search_log.options import LogOptions
 from rankproof._importers.search_log.read import read_search_log
@@ -97,7 +99,8 @@ def test_users_with_more_sessions_in_a_day_than_people_have_are_dropped(tmp_path
         ({"method": ["team-draft"]}, "method"),
         ({"teams": [0, 1]}, "2 teams for 3 documents"),
         ({"teams": [0, 1, 2]}, "team 2 is not from -1 to 1"),
-        ({"teams": "0,1,1"}, "not a list"),
+        ({"teams": "0,1,1"}, "teams of the interleaving are a str, not a list"),
+        ({"teams": ["0", "1", "1"]}, "teams of the interleaving contain a str, not a list"),
         ({"method": "pairwise", "rankings": [["a"]]}, "ranking of each"),
     ],
 )
@@ -155,6 +158,25 @@ def test_a_plain_table_gives_the_sessions_of_the_same_ubi_log(tmp_path: Path) ->
         assert [log.systems[team] if team >= 0 else "" for team in log.sessions.teams] == ["A", "B", ""]
         assert log.clicks().rank.tolist() == [2]
         assert log.users[log.sessions.user[0]] == "u-q1"
+
+
+@pytest.mark.parametrize("as_frame", [True, False])
+def test_queries_and_events_may_be_in_one_table(tmp_path: Path, as_frame: bool) -> None:
+    rows = [_query("q1", action_name=None, event_attributes=None), _click("q1", "b"), _query("q2"), _click("q2", "c")]
+    if as_frame:
+        frame = pytest.importorskip("pandas").DataFrame(rows)
+        assert frame["action_name"].isna().tolist() == [True, False, True, False]
+        log = read_search_log(opened_source(frame), LogOptions(now=2e9))
+    else:
+        file = tmp_path / "log.csv"
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        with file.open("w", encoding="utf-8", newline="") as out:
+            writer = csv.writer(out)
+            cells = [[row.get(name, "") for name in names] for row in rows]
+            writer.writerows([names, *([cell if isinstance(cell, str) else json.dumps(cell) for cell in row] for row in cells)])
+        file.write_text(file.read_text(encoding="utf-8").replace("null", ""), encoding="utf-8")
+        log = read_search_log(ImportSource((str(file),)), LogOptions(now=2e9))
+    assert (len(log.sessions), log.clicks().slot.tolist()) == (2, [2, 3])
 
 
 def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:

@@ -199,9 +199,18 @@ def _of_balanced(lists: Sequence[Sequence[str]], drafted: DraftedList, clicked: 
     if not clicked:
         return 0.0
     lowest = drafted.docs[max(clicked)]
-    depth = min(own.index(lowest) for own in lists) + 1
+    depth = min(own.index(lowest) for own in lists if lowest in own) + 1
     first, second = (sum(drafted.docs[place] in own[:depth] for place in clicked) for own in lists)
     return float((second > first) - (second < first))
+
+
+@pytest.mark.parametrize("row", [row for row in _GOLDEN["credit"] if row["method"] == "balanced"], ids=str)
+def test_the_credit_of_the_balanced_case_is_that_of_the_reference(row: dict[str, Any]) -> None:
+    from fractions import Fraction
+
+    own = _of_balanced(row["lists"], DraftedList(tuple(row["docs"]), (), Fraction(1, 2)), set(row["clicks"]))
+    first, second = row["scores"]
+    assert own == (second > first) - (second < first)
 
 
 @pytest.mark.parametrize("case", json.loads((GOLDEN / "online" / "fidelity.json").read_text())["cases"][1:3], ids=str)

@@ -33,6 +33,8 @@ class Workload(ABC):
     """The number of calls of a language model that can be in progress."""
     has_older: ClassVar[bool] = True
     """Whether the command replaces any older output; false if it continues its own output only."""
+    talks: ClassVar[bool] = False
+    """Whether `user` writes to the standard input of the command."""
 
     def __init__(self, folder: Path, chance: random.Random, chat: CountingServer) -> None:
         self.folder, self.chance, self.chat = folder, chance, chat

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -51,6 +52,7 @@ class Answers(Viewed, Mapping[str, Answer]):
     def __init__(
         self, answers: Mapping[str, Answer], *, source: str = "", repeats: Mapping[str, Sequence[Answer]] | None = None
     ) -> None:
+        _check_answers(answers, repeats or {})
         self._answers = MappingProxyType({checked_id(query, "query", source=source): answer for query, answer in answers.items()})
         self.given_known = all(answer.given is not None or answer.state == "failed" for answer in answers.values())
         self.source = source
@@ -82,6 +84,17 @@ class Answers(Viewed, Mapping[str, Answer]):
         rows = ((query, answer.state, clip_text(answer.text)) for query, answer in self.items())
         title = f"Answers {self.source}: {pluralise(len(self), 'query', 'queries')}"
         return collection_view(title, {"query": "text", "state": "text", "answer": "text"}, rows, len(self))
+
+
+def _check_answers(answers: object, repeats: object) -> None:
+    """Raises an error if they are no mappings to Answer values."""
+    for value in (answers, repeats):
+        if not isinstance(value, Mapping):
+            raise UsageError(f"answers cannot be {type_phrase(value)}", fix="pass {query: Answer(text)}")
+    further = repeats.values() if isinstance(repeats, Mapping) else ()
+    for answer in chain(answers.values() if isinstance(answers, Mapping) else (), *further):
+        if not isinstance(answer, Answer):
+            raise UsageError(f"an answer is {type_phrase(answer)}", fix="pass {query: Answer(text)}")
 
 
 def repeats_note(system: str, answers: Answers) -> str | None:

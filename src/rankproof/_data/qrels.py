@@ -263,7 +263,7 @@ class _Pairs:
     """The grade of each pair of query and document, for each subtopic too, and the pairs with two grades."""
 
     def __init__(self, source: str, on_conflict: OnConflict, *, by_subtopic: bool) -> None:
-        if on_conflict not in get_args(OnConflict):
+        if not isinstance(on_conflict, str) or on_conflict not in get_args(OnConflict):
             fix = f"choose from: {', '.join(get_args(OnConflict))}"
             raise UsageError(f"on_conflict is {for_message(repr(on_conflict))}", fix=fix)
         self.source, self._rule = source, on_conflict

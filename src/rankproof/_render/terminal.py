@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
+from textwrap import wrap
 
 from rich.box import SIMPLE
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as RichTable
@@ -25,6 +26,18 @@ _UNLIMITED_WIDTH = 1 << 16
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 _BEST = "bold green"
 _ARROW = "> "
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most this many columns; a longer word is broken, except a path, which people copy."""
+    lines: list[str] = []
+    for line in wrap(for_terminal(text), width, break_on_hyphens=False, break_long_words=False):
+        while cell_len(line) > width and "/" not in line:
+            head = set_cell_size(line, width).rstrip()
+            lines.append(head)
+            line = line[len(head) :]
+        lines.append(line)
+    return lines
 
 
 def fits_width(table: Table, options: RenderOptions) -> bool:

@@ -106,12 +106,14 @@ class PairEstimates:
         return normal_scores((self.differences + margin) / self.errors, self.freedom)
 
 
-def pair_estimates(values: FloatArray, weights: FloatArray | None = None) -> PairEstimates:
+def pair_estimates(values: FloatArray, weights: FloatArray | None = None, groups: IntArray | None = None) -> PairEstimates:
     """The differences of systems, the columns of `values`, over at least two queries, the rows.
 
     The error of a difference counts one further query with a large difference, so that systems that are equal on the queries seen
-    are not certain to be equal.
+    are not certain to be equal. Queries of one group, such as the turns of a conversation, may depend on each other.
     """
+    if groups is not None:
+        values, weights = group_means(values, weights, groups)
     size = effective_size(len(values), weights)
     means = np.array([weighted_mean(column, weights) for column in values.T])
     further = further_query(values, weights) * uncertain_share(weights) ** 2
@@ -120,8 +122,23 @@ def pair_estimates(values: FloatArray, weights: FloatArray | None = None) -> Pai
     return PairEstimates(means[:, None] - means, standard_errors(variances), size - 1, size)
 
 
+def group_means(values: FloatArray, weights: FloatArray | None, groups: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The mean of each group of queries, and its weight: the weighted mean of groups is that of their queries."""
+    _, places = np.unique(groups, return_inverse=True)
+    own = np.ones(len(values)) if weights is None else np.asarray(weights)
+    sums = np.column_stack([np.bincount(places, column) for column in ((values.T if values.ndim > 1 else values[None]) * own)])
+    totals = np.bincount(places, own).astype(np.float64)
+    means = sums / totals[:, None]
+    return means if values.ndim > 1 else means[:, 0], totals
+
+
 def estimates_of_pairs(
-    values: FloatArray, present: BoolArray, weights: FloatArray | None = None, least: int = 20
+    values: FloatArray,
+    present: BoolArray,
+    weights: FloatArray | None = None,
+    groups: IntArray | None = None,
+    *,
+    least: int = 20,
 ) -> PairEstimates:
     """The differences of systems, each pair over the queries on which both values are present.
 
@@ -135,9 +152,10 @@ def estimates_of_pairs(
         rows = present[:, first] & present[:, second]
         both = None if weights is None else weights[rows]
         if rows.any() and effective_size(int(rows.sum()), both) >= least:
-            pair = pair_estimates(values[rows][:, [first, second]], both)
-            place = np.ix_((first, second), (first, second))
-            differences[place], errors[place], freedom[place] = pair.differences, pair.errors, pair.freedom
+            pair = pair_estimates(values[rows][:, [first, second]], both, None if groups is None else groups[rows])
+            if groups is None or pair.size >= least:
+                place = np.ix_((first, second), (first, second))
+                differences[place], errors[place], freedom[place] = pair.differences, pair.errors, pair.freedom
     return PairEstimates(differences, errors, freedom, effective_size(len(values), weights))
 
 

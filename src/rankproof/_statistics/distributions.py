@@ -55,6 +55,7 @@ def normal_above(scores: FloatArray) -> FloatArray:
     return np.asarray(_ERFC(scores / math.sqrt(2)), np.float64) / 2
 
 
+@cache
 def normal_quantile(share: float) -> float:
     """The quantile of the standard normal distribution."""
     # Late, as it imports decimal and fractions, which are slow.

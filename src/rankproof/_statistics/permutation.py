@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
-from importlib.util import find_spec
-from typing import Literal
 
 import numpy as np
 
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._statistics.deterministic import ExactSum, products, random_words, stream_key, to_exact_sum
 from rankproof._statistics.distributions import normal_below
-from rankproof._statistics.paired import differences
+from rankproof._statistics.paired import Kernel, best_kernel, differences
 
-Kernel = Literal["native", "numpy"]
 MAX_EXACT_QUERIES = 14
 MAX_SAMPLED_QUERIES = 20_000
 """With more queries than this, p is from the expansion of the distribution of the sum, which is more accurate than sampling."""
 _WORD = 64
 _BLOCK = {"native": 1 << 13, "numpy": 1 << 10}
 _FLIP_CELLS = 1 << 22
-
-
-@cache
-def best_kernel() -> Kernel:
-    """`native` if the C extension was built, else `numpy`; both give the same bits."""
-    return "native" if find_spec("rankproof._native.permutation") is not None else "numpy"
 
 
 def randomisation_p(

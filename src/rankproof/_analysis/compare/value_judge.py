@@ -95,6 +95,8 @@ def _check_command(inputs: AnalysisInput, joined: JoinedValues) -> str:
 def labels_for_check(inputs: AnalysisInput, joined: JoinedValues) -> int | None:
     """About how many labels 30 questions take: claims of all systems, or documents at their tops; None if unknown."""
     queries, is_answer = joined.queries, joined.measures[0].kind == "answer"
+    if not queries:
+        return None
     count = _labelled_claims(inputs, joined) if is_answer else _pooled_documents(inputs, joined)
     return round(count / len(queries) * min(MIN_LABELLED, len(queries))) or None
 

@@ -24,6 +24,9 @@ def seconds_since_1970(value: Any) -> float:
         except ValueError:
             return _number_of(value)
     if isinstance(value, datetime):
+        # NaT of pandas is a datetime that is not equal to itself.
+        if value != value:
+            return math.nan
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
