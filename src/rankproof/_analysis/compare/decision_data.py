@@ -23,7 +23,7 @@ from rankproof._data.text import pluralise
 from rankproof._data.usage import mean_known
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.notes import TIED_SCORES
+from rankproof._evaluation.notes import TIED_ORDER, TIED_SCORES
 from rankproof._evaluation.result import Result, repeated_system, runs_of_systems
 from rankproof._evaluation.sources import RunSources, align, prepare_judgements
 from rankproof._results.experiment_result import USUAL_BASELINE, SystemRun, ranking_systems
@@ -188,7 +188,8 @@ def judged_only_values(inputs: AnalysisInput, result: Result, measure: str, quer
 def reversed_tie_values(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:
     """The values of the deciding measure with tied documents in the opposite order; None if that changes little."""
     measure = joined.measures[0]
-    tied = {system.name for system in inputs.result.systems if any(note.code == TIED_SCORES for note in system.notes)}
+    codes = {system.name: {note.code for note in system.notes} for system in inputs.result.systems}
+    tied = {name for name, own in codes.items() if own & {TIED_SCORES, TIED_ORDER}}
     tied.intersection_update(inputs.runs)
     if not tied or measure.kind == "answer":
         return None
