@@ -339,6 +339,6 @@ def _nothing_retrieved(inputs: AnalysisInput, primary: str | Measure | None) -> 
     joined = primary_first(common_values(inputs.result, None), primary)
     decision = decide(DecisionData(joined.measures[0], (), np.zeros((len(joined.queries), 0))))
     decision = replace(decision, reused_replies=reused_replies(inputs.system_runs))
-    empty = replace(joined, systems=(), values=joined.values[:, :, :0])
+    empty = replace(joined, systems=(), values=joined.values[:, :, []])
     notes = tuple(left_out_notes(inputs.systems, None, None))
     return _comparison([(empty, [])], decision, None, False, inputs.systems, notes, CompareOptions())
