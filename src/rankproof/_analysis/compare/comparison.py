@@ -56,10 +56,9 @@ from rankproof._analysis.decision.scenarios import doubt_table
 from rankproof._analysis.inputs import AnalysisInput, checked_system, named_measure
 from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import Grouping
-from rankproof._data.deferred import Deferred
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise
-from rankproof._data.view import View, ViewedTables
+from rankproof._data.view import Deferred, View, ViewedTables
 from rankproof._results.decision_settings import Completeness, LabelsBy
 from rankproof._results.experiment_result import reused_replies
 from rankproof._statistics.decision_rule import MarginLike
