@@ -25,13 +25,6 @@ LOOK_LIMITS: dict[Looks, float] = {"one": 0.05, "many": 0.006}
 """The highest risk of a chosen system among two: for one look at the data, and for looks while queries arrive."""
 
 
-def checked_looks(looks: object) -> Looks:
-    """The mode of looks, one by default, or a UsageError."""
-    if looks not in (None, *LOOK_LIMITS):
-        raise UsageError(f"looks is {for_message(repr(looks))}", fix='pass "one" or "many"')
-    return "many" if looks == "many" else "one"
-
-
 SIGNIFICANT = 1.96
 """A difference of this many standard errors is significant at 5%, two-sided."""
 _ONE_LOOK_QUANTILE = 1.645
