@@ -43,6 +43,20 @@ def decided(
     return found, select(estimates, found, costs or [None] * len(systems))
 
 
+def test_the_error_of_a_weighted_difference_is_that_of_the_jackknife() -> None:
+    values = np.array([[0.9, 0.1], [0.2, 0.4], [0.5, 0.5], [0.8, 0.3], [0.1, 0.6]])
+    weights = np.array([5.0, 1.0, 2.0, 1.0, 3.0])
+    differences = values[:, 0] - values[:, 1]
+    mean = np.average(differences, weights=weights)
+    without = [np.average(np.delete(differences, at), weights=np.delete(weights, at)) for at in range(5)]
+    jackknife = sum((value - mean) ** 2 for value in without)
+    size = weights.sum() ** 2 / (weights**2).sum()
+    further = (weights * differences**4).sum() / (weights * differences**2).sum()
+    found = pair_estimates(values, weights)
+    assert found.differences[0, 1] == pytest.approx(mean)
+    assert found.errors[0, 1] ** 2 == pytest.approx(jackknife + max(jackknife / size, further / (size * (size - 1))))
+
+
 @pytest.mark.parametrize(
     ("systems", "costs", "margin", "expected", "chosen"),
     [

@@ -21,14 +21,14 @@ from rankproof._analysis.compare.decision_data import (
     without_copies,
 )
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
-from rankproof._analysis.compare.unjudged_documents import audit_command, checked_judgements, with_unjudged_documents
-from rankproof._analysis.compare.value_judge import checked_labels_by, judge_of_values
+from rankproof._analysis.compare.unjudged_documents import audit_command, with_unjudged_documents
+from rankproof._analysis.compare.value_judge import judge_of_values
 from rankproof._analysis.decision.decide import DecisionData, decide
 from rankproof._analysis.decision.record import Costs, Decision
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._results.decision_settings import Completeness, DecisionSettings, LabelsBy
-from rankproof._statistics.decision_rule import Margin, MarginLike, checked_looks, group_means, parse_margin
+from rankproof._statistics.decision_rule import Margin, MarginLike, group_means, parse_margin
 from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
 from rankproof._statistics.options import Looks
 
@@ -45,14 +45,8 @@ class DecisionRule:
 
     @classmethod
     def of(cls, settings: DecisionSettings, seed: int) -> DecisionRule:
-        """The rule of these settings, after checks."""
-        return cls(
-            settings.margin,
-            checked_labels_by(settings.labels_by),
-            checked_looks(settings.looks),
-            checked_judgements(settings.judgements),
-            seed,
-        )
+        """The rule of these settings."""
+        return cls(settings.margin, settings.labels_by, settings.looks or "one", settings.judgements, seed)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -25,11 +25,10 @@ from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import USUAL_PRIMARY
 from rankproof._evaluation.sources import RunSources
 from rankproof._fusion.candidates import CandidateTable
-from rankproof._results.decision_settings import Completeness
 from rankproof._results.label_tasks import labelled_folder
 from rankproof._statistics.decision_rule import SIGNIFICANT, pair_estimates, risks
 from rankproof._statistics.options import Looks
-from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.errors import escape_invisible
 from rankproof.measures._base import Measure
 
 _JUDGE_NEXT = 20
@@ -53,13 +52,6 @@ _FURTHER_STEPS = (0.7, 1.0)
 """Larger shares of documents about which nothing is known: hardly one was judged, or none is known to be relevant."""
 _HARDLY_JUDGED = 1 / 10
 """Of hardly judged documents, less than this share has a judgement although the collection has judged zeros."""
-
-
-def checked_judgements(judgements: object) -> Completeness | None:
-    """The setting, or an error if it has another value."""
-    if judgements not in (None, "complete"):
-        raise UsageError(f"judgements is {for_message(repr(judgements))}", fix='pass "complete", or leave it out')
-    return judgements
 
 
 def results_folder(inputs: AnalysisInput) -> str:
