@@ -250,11 +250,12 @@ def conversations(inputs: AnalysisInput, queries: Sequence[str]) -> IntArray | N
     return np.array(own, dtype=np.int64)
 
 
-def conversations_note(groups: IntArray | None) -> Iterator[str]:
-    """That turns of a conversation depend on each other, and where they count one by one."""
+def conversations_note(groups: IntArray | None, *, is_tested: bool) -> Iterator[str]:
+    """That turns of a conversation depend on each other, and whether tests count them together."""
     if groups is not None:
         what = pluralise(len(np.unique(groups)), "conversation")
-        yield f"the {len(groups):,} questions are of {what}: risks count conversations; p and other intervals count each question"
+        p = "risks, intervals and p count conversations" if is_tested else "risks count conversations, p each question"
+        yield f"the {len(groups):,} questions are of {what}: {p}"
 
 
 def repeated_queries_note(different: int, queries: int) -> Iterator[str]:
