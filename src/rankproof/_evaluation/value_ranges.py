@@ -95,6 +95,16 @@ def _reordered(hits: Hits, gain_values: FloatArray, *, best: bool) -> Hits:
     return replace(hits, ranks=first + places, grades=hits.grades[order], ties=Ties(starts, sizes), codes=codes)
 
 
+def values_of_reversed_ties(measure: Measure, hits: Hits) -> FloatArray:
+    """The value of each query with the documents of each tie in the opposite order."""
+    starts, sizes = hits.ties
+    ranks = 2 * starts + sizes - 1 - hits.ranks
+    order = np.lexsort((ranks, hits.query_index))
+    codes = None if hits.codes is None else hits.codes[order]
+    ties = Ties(starts[order], sizes[order])
+    return measure.values(replace(hits, ranks=ranks[order], grades=hits.grades[order], ties=ties, codes=codes))
+
+
 def tie_ranges(hits: Hits, results: Mapping[str, MeasureResult]) -> dict[str, TieRange]:
     """The range of each measure of one system."""
     ranges = {}

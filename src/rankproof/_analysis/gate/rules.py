@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from rankproof._analysis.compare.unjudged_documents import checked_judgements
-from rankproof._analysis.compare.value_judge import checked_labels_by
 from rankproof._analysis.decision.decide import MIN_QUERIES
 from rankproof._analysis.decision.judge_sentences import by_unchecked_judge
 from rankproof._analysis.decision.sentences import margin_text, points
@@ -98,8 +96,8 @@ class GateOptions:
             primary=None if primary is None else written_measure(primary),
             margin=None if margin is None else parse_margin(margin, is_fraction=False),
             unsure=unsure,
-            labels_by=checked_labels_by(labels_by),
-            judgements=checked_judgements(judgements),
+            labels_by=labels_by,
+            judgements=judgements,
             seed=seed,
         )
 
