@@ -219,7 +219,16 @@ def test_a_log_of_events_alone_is_an_error(tmp_path: Path) -> None:
     table.write_text("session,action,doc\n1,click,a\n1,click,b\n", encoding="utf-8")
     with pytest.raises(InputError, match="2 events, and no row of a query or of a document that was shown") as error:
         read_search_log(ImportSource((str(table),)), LogOptions())
-    assert "rows without an action" in str(error.value)
+    assert "its actions are click; add the log of queries, or rows with the action search or impression" in str(error.value)
+
+
+def test_names_of_columns_and_actions_may_be_those_of_web_analytics(tmp_path: Path) -> None:
+    table = tmp_path / "log.csv"
+    rows = "q1,7,1762128000000,B,view_search_results,\nq1,7,1762128005000,B,select_item,2\n"
+    table.write_text("searchId,visitorId,hitTimestamp,abGroup,eventName,listPosition\n" + rows, encoding="utf-8")
+    log = read_search_log(ImportSource((str(table),)), LogOptions(now=2e9))
+    assert (len(log.sessions), log.clicks(("select_item",)).rank.tolist(), list(log.variants)) == (1, [2], ["B"])
+    assert log.sessions.time.tolist() == [1_762_128_000]
 
 
 def _read_table(path: Path, *lines: str) -> SearchLog:
