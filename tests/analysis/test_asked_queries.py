@@ -133,25 +133,34 @@ def test_turns_of_few_conversations_do_not_decide() -> None:
     decision = comparison.decision
     assert (decision.outcome, decision.reason, decision.n, decision.needed) == ("not_decided", "few_queries", 120, None)
     assert decision.sentences[0] == "Not decided: a decision needs at least 30 conversations (120 turns of 12 conversations)."
-    note = "the 120 questions are of 12 conversations: risks count conversations; p and other intervals count each question"
-    assert note in comparison.notes
+    assert "the 120 questions are of 12 conversations: risks, intervals and p count conversations" in comparison.notes
 
 
 def test_equal_turns_of_a_conversation_count_as_one_question() -> None:
     single = decided([*conversation_rows("good", 40, 1, 36), *conversation_rows("poor", 40, 1, 30)])
-    several = decided([*conversation_rows("good", 40, 10, 36), *conversation_rows("poor", 40, 10, 30)])
+    log = [*conversation_rows("good", 40, 10, 36), *conversation_rows("poor", 40, 10, 30)]
+    several = decided(log)
     assert (several.n, several.outcome) == (400, single.outcome)
     assert several.risk == pytest.approx(single.risk, rel=0.2)
-    apart = decided(
-        [
-            {**row, "session": row["id"]}
-            for row in [*conversation_rows("good", 40, 10, 36), *conversation_rows("poor", 40, 10, 30)]
-        ]
-    )
+    apart = decided([{**row, "session": row["id"]} for row in log])
     assert apart.outcome == "ship"
     assert apart.risk is not None
     assert several.risk is not None
     assert apart.risk < several.risk / 10
+
+
+def test_the_table_tests_conversations_as_the_decision_does() -> None:
+    single, several = (
+        compared([*conversation_rows("good", 40, turns, 36), *conversation_rows("poor", 40, turns, 30)]) for turns in (1, 5)
+    )
+    first, second = single.pairs[0], several.pairs[0]
+    assert (first.n, first.p, first.ci) == (second.n, second.p, second.ci)
+    by_question = rp.compare(
+        rp.evaluate_answers([*conversation_rows("good", 40, 5, 36), *conversation_rows("poor", 40, 5, 30)], measures="EM"),
+        test="wilcoxon",
+    )
+    assert by_question.pairs[0].n == 200
+    assert any(note.endswith("risks count conversations, p each question") for note in by_question.notes)
 
 
 def test_a_gate_on_turns_of_few_conversations_is_unsure() -> None:
