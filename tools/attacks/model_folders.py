@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -85,15 +86,15 @@ def mutations(folder: Path, chance: random.Random) -> Iterator[tuple[str, Callab
         if kind == "key":
             document = json.loads(content)
             what = _changed_value(document, chance)
-            yield f"{name}: {what}", lambda path=path, document=document: path.write_text(json.dumps(document))
+            yield f"{name}: {what}", partial(path.write_text, json.dumps(document))
         elif kind == "whole":
             what, change = chance.choice(list(_WHOLE.items()))
-            yield f"{name}: {what}", lambda path=path, change=change: change(path)
+            yield f"{name}: {what}", partial(change, path)
         else:
             at = chance.randrange(min(len(content), _HEAD_BYTES) if kind == "head" or is_json else len(content))
             snippet = chance.choice(_SNIPPETS) if chance.random() < 0.5 else bytes([content[at] ^ (1 << chance.randrange(8))])
             changed = content[:at] + snippet + content[at + chance.choice((0, len(snippet))) :]
-            yield f"{name}: {snippet[:8]!r} at {at}", lambda path=path, changed=changed: path.write_bytes(changed)
+            yield f"{name}: {snippet[:8]!r} at {at}", partial(path.write_bytes, changed)
 
 
 def _changed_value(document: Any, chance: random.Random) -> str:
