@@ -267,10 +267,7 @@ def test_an_event_whose_time_cannot_be_read_is_dropped_where_others_have_one(tmp
 
 def test_ranks_that_are_no_whole_numbers_are_counted(tmp_path: Path) -> None:
     log = _read_table(tmp_path, "s1,u1,5,A,,search", "s1,u1,6,A,-2,click", "s1,u1,7,A,x,click", "s1,u1,8,A,1,click")
-    assert (
-        "2 rows have a rank that is no whole number from 0: documents count in the order of rows, and clicks by their document alone"
-        in log.notes
-    )
+    assert log.notes[-1].startswith("2 rows have a rank that is no whole number from 0: documents count in the order of rows")
 
 
 @pytest.mark.parametrize(
