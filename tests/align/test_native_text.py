@@ -279,6 +279,18 @@ def test_ranks_that_fall_at_any_row_are_compared_with_the_scores_as_in_the_refer
     assert found.alignment_counts == wanted.alignment_counts
 
 
+@pytest.mark.parametrize("level", range(4))
+@pytest.mark.parametrize("space", [" ", "\t", "\v", "\f"])
+def test_each_kind_of_white_space_ends_a_column_whatever_the_width_of_the_vectors(space: str, level: int) -> None:
+    text = "".join(space.join([f"q{at % 3}", "Q0", f"d{at}", str(at), str(99 - at), "t"]) + "\n" for at in range(99)).encode()
+    qrels = "".join(f"q{at % 3} 0 d{at} 1\n" for at in range(99)).encode()
+    grouped = b"".join(sorted(text.splitlines(keepends=True)))
+    found = native.align_text(native.judge_text(source_of(qrels)), source_of(grouped), ReadOptions(), level=level)
+    assert found is not None
+    assert_same_hits(found, reference.align_text(reference.judge_text(source_of(qrels)), source_of(grouped), ReadOptions()))
+    assert len(found.ranks) == 99
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_the_order_of_ranks_and_scores_is_counted_as_in_the_reference_for_all_small_queries(size: int) -> None:
     """A run for each choice of ranks, of which some or all may be no numbers, with a query for each choice of scores."""

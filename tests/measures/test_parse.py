@@ -150,6 +150,7 @@ REFUSED = {
     "ndcg@2.5": "cutoff 2.5 is not a whole number; write a whole number of at least 1",
     "ndcg_cut.10,23.4": "cutoff 23.4 is not a whole number; write a whole number of at least 1",
     "ndcg@x": 'cutoff "x" is not a number; write it like 10',
+    "IPrec@x": 'recall "x" is not a number; write it like 0.5',
     "ndcg@": 'cutoff "" is not a number; write it like 10',
     "P@٣": 'cutoff "٣" is not a number; write it like 10',
     f"P@{2**63}": f"cutoff {2**63} is above 2^63 - 1; leave it out to count every document",

@@ -148,7 +148,7 @@ def test_the_gain_is_over_the_baseline_with_its_interval() -> None:
     assert pair.ci is not None
     (card,) = [figure for figure in sections_of(results)["decision"].figures if figure.label.startswith("Gain")]
     low, high = (f"{100 * end:.2f}" for end in pair.ci)
-    assert card == KeyFigure("Gain over bm25", f"+{100 * pair.difference:.2f} pp", f"95% CI {low} to {high}")
+    assert card == KeyFigure("Gain over bm25", f"+{100 * pair.difference:.2f} pp", f"95% CI [{low}, {high}]")
 
 
 def test_a_gain_on_few_queries_has_their_count_and_no_interval() -> None:

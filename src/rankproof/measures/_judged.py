@@ -188,7 +188,6 @@ def _variant(kind: type[Measure]) -> type[Measure]:
         "__doc__": kind.__doc__,
         "__annotations__": {"judged_only": Annotated[bool, Option("remove unjudged documents from the rankings")]},
         "__reduce__": reduce,
-        "judged_only": False,
         "whole": kind,
         "additive": False,
         "parity": None,

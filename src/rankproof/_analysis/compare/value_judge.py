@@ -13,9 +13,8 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.text import in_a_sentence
-from rankproof._results.decision_settings import LabelsBy
 from rankproof._statistics.labelled_means import MIN_LABELLED
-from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.errors import escape_invisible
 from rankproof.measures._answers import AnswerSimilarity, TextMeasure
 from rankproof.measures._base import Measure
 
@@ -58,13 +57,6 @@ def _judge_name(label: str) -> str:
     """The name of a language model, or the kind of another judge, from the label of its judgements."""
     kind, _, rest = label.partition(":")
     return rest.rpartition(":")[0] or rest or kind if kind == "llm" else kind
-
-
-def checked_labels_by(labels_by: object) -> LabelsBy | None:
-    """Who gave the labels, or an error if it is not `people`."""
-    if labels_by not in (None, "people"):
-        raise UsageError(f"labels_by is {for_message(repr(labels_by))}", fix='pass "people", or leave it out')
-    return labels_by
 
 
 def without_check(inputs: AnalysisInput, joined: JoinedValues, decision: Decision, judge: str) -> Decision:

@@ -38,6 +38,7 @@ Reason = Literal[
     "risk",
     "missing",
     "unjudged",
+    "ties",
     "few_labels",
     "judge_not_checked",
     "few_users",

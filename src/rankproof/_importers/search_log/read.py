@@ -132,7 +132,7 @@ class UbiRows:
         row = inside if isinstance(inside, dict) else row
         counts = self._tables.counts
         key = self._text(row, "query_id")
-        if row.get("action_name") is not None:
+        if _is_event(row):
             return self._add_event(key, row, line)
         if not any(name in row for name in ("user_query", *HIT_IDS)):
             counts.read(OTHER_ROWS)
@@ -278,6 +278,12 @@ class UbiRows:
         return names[str(value).lower()] if isinstance(value, int) else -1
 
 
+def _is_event(row: _Row) -> bool:
+    """Whether a row names an action; in a table of queries and events together those of queries are empty or NaN."""
+    action = row.get("action_name")
+    return action is not None and action == action and (action != "" or not any(name in row for name in ("user_query", *HIT_IDS)))
+
+
 class DraftRecord(NamedTuple):
     """A checked record: `teams` are places in `systems`, -1 for a shared document, and none of a method that gives no teams."""
 
@@ -314,12 +320,14 @@ def checked_draft(record: Mapping[str, Any], docs: Sequence[str], source: str, l
     if method == PAIRWISE and teams is None:
         return DraftRecord(experiment, method, systems, (), rankings)
     if not isinstance(teams, list) or not all(type(team) is int for team in teams):
-        raise error(f"the teams of the interleaving are {type_phrase(teams)}, not a list of whole numbers")
+        wrong = next((team for team in teams if type(team) is not int), None) if isinstance(teams, list) else teams
+        held = "contain" if isinstance(teams, list) else "are"
+        raise error(f"the teams of the interleaving {held} {type_phrase(wrong)}, not a list of whole numbers")
     if len(teams) != len(docs):
         what = f"the interleaving has {len(teams)} teams for {len(docs)} documents"
         raise error(what, "log as many documents as teams: query_response_hit_ids are the docs of the Interleaved")
-    if wrong := [team for team in teams if not -1 <= team < len(systems)]:
-        raise error(f"team {wrong[0]} is not from -1 to {len(systems) - 1}")
+    if outside := [team for team in teams if not -1 <= team < len(systems)]:
+        raise error(f"team {outside[0]} is not from -1 to {len(systems) - 1}")
     return DraftRecord(experiment, method, systems, tuple(teams), rankings)
 
 
