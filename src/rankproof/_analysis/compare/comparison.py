@@ -57,10 +57,9 @@ from rankproof._analysis.decision.scenarios import doubt_table
 from rankproof._analysis.inputs import AnalysisInput, checked_system, named_measure
 from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import Grouping
-from rankproof._data.deferred import Deferred
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise
-from rankproof._data.view import View, ViewedTables
+from rankproof._data.view import Deferred, View, ViewedTables
 from rankproof._results.decision_settings import Completeness, LabelsBy
 from rankproof._results.experiment_result import reused_replies
 from rankproof._statistics.decision_rule import MarginLike, group_means
@@ -357,6 +356,6 @@ def _nothing_retrieved(inputs: AnalysisInput, primary: str | Measure | None) -> 
     joined = primary_first(common_values(inputs.result, None), primary)
     decision = decide(DecisionData(joined.measures[0], (), np.zeros((len(joined.queries), 0))))
     decision = replace(decision, reused_replies=reused_replies(inputs.system_runs))
-    empty = replace(joined, systems=(), values=joined.values[:, :, :0])
+    empty = replace(joined, systems=(), values=joined.values[:, :, []])
     notes = tuple(left_out_notes(inputs.systems, None, None))
     return _comparison([(empty, [])], decision, None, False, inputs.systems, notes, CompareOptions())

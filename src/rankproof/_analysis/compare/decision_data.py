@@ -14,13 +14,12 @@ from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.decision.record import Costs, Decision, SystemRisk
 from rankproof._analysis.decision.repeats import repeated_answers
 from rankproof._analysis.inputs import AnalysisInput, checked_system, checked_system_name
-from rankproof._data.answers import SESSION_FIELD, Answers
+from rankproof._data.answers import SESSION_FIELD, Answers, mean_known
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import have_same_rankings
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
-from rankproof._data.usage import mean_known
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.notes import TIED_ORDER, TIED_SCORES
