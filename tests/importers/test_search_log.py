@@ -219,7 +219,16 @@ def test_a_log_of_events_alone_is_an_error(tmp_path: Path) -> None:
     table.write_text("session,action,doc\n1,click,a\n1,click,b\n", encoding="utf-8")
     with pytest.raises(InputError, match="2 events, and no row of a query or of a document that was shown") as error:
         read_search_log(ImportSource((str(table),)), LogOptions())
-    assert "rows without an action" in str(error.value)
+    assert "its actions are click; add the log of queries, or rows with the action search or impression" in str(error.value)
+
+
+def test_names_of_columns_and_actions_may_be_those_of_web_analytics(tmp_path: Path) -> None:
+    table = tmp_path / "log.csv"
+    rows = "q1,7,1762128000000,B,view_search_results,\nq1,7,1762128005000,B,select_item,2\n"
+    table.write_text("searchId,visitorId,hitTimestamp,abGroup,eventName,listPosition\n" + rows, encoding="utf-8")
+    log = read_search_log(ImportSource((str(table),)), LogOptions(now=2e9))
+    assert (len(log.sessions), log.clicks(("select_item",)).rank.tolist(), list(log.variants)) == (1, [2], ["B"])
+    assert log.sessions.time.tolist() == [1_762_128_000]
 
 
 def _read_table(path: Path, *lines: str) -> SearchLog:
@@ -258,7 +267,7 @@ def test_an_event_whose_time_cannot_be_read_is_dropped_where_others_have_one(tmp
 
 def test_ranks_that_are_no_whole_numbers_are_counted(tmp_path: Path) -> None:
     log = _read_table(tmp_path, "s1,u1,5,A,,search", "s1,u1,6,A,-2,click", "s1,u1,7,A,x,click", "s1,u1,8,A,1,click")
-    assert "2 rows have a rank that is no whole number from 0, so the order of rows counts for them" in log.notes
+    assert log.notes[-1].startswith("2 rows have a rank that is no whole number from 0: documents count in the order of rows")
 
 
 @pytest.mark.parametrize(

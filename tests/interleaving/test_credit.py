@@ -8,10 +8,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import combinations, permutations, product
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.stats import chisquare
 
 import rankproof as rp
+from rankproof._analysis.online.interleaved import Preferences
+from rankproof._data.arrays import FloatArray
 from rankproof._interleaving.credit import pairwise_credit, probabilistic_credit
 from support.interleavings import DraftedList, all_lists
 from support.paths import GOLDEN, TESTS
@@ -133,6 +136,36 @@ def test_clicks_that_do_not_depend_on_documents_prefer_no_system(method: str) ->
         for clicked in clicks:
             credit = sum(float(one.chance) * _CREDIT[method](lists, one, clicked) for one in drafted)
             assert credit == pytest.approx(0, abs=1e-12), (order, clicked)
+
+
+def _preferences(method: str, lists: Sequence[str], clicks: Sequence[set[int]]) -> tuple[Preferences, FloatArray]:
+    """A session for each list that may be drafted and each set of clicked ranks, with the chances of the lists."""
+    drafted = [(one, clicked) for one in all_lists(method, lists, 4) for clicked in clicks]
+    credit_of = {"pairwise": pairwise_credit, "probabilistic": probabilistic_credit}.get(method)
+    credit = [
+        [sum(one.teams[place] == team for place in clicked) for team in range(len(lists))]
+        if credit_of is None
+        else credit_of(lists, one.docs, clicked)
+        for one, clicked in drafted
+    ]
+    rows = np.arange(len(drafted), dtype=np.int32)
+    names = tuple(f"system {at}" for at in range(len(lists)))
+    sessions = Preferences(names, rows, np.zeros(len(rows)), rows, np.array(credit, dtype=np.float64), rows, credit_of is None)
+    return sessions, np.array([float(one.chance) for one, _ in drafted])
+
+
+@pytest.mark.parametrize("method", [*_CREDIT, "team-draft-multileaving"])
+@pytest.mark.parametrize("other", ["bcda", "acdb", "bcad", "cdba"])
+def test_sessions_with_random_clicks_prefer_no_system_in_all(method: str, other: str) -> None:
+    """The sign of the credit alone prefers a system by up to a third of the sessions with pairwise and probabilistic lists."""
+    clicks = [set(ranks) for count in range(1, 5) for ranks in combinations(range(4), count)]
+    lists = ["abcd", other] if method in _CREDIT else ["abcd", other, "dbca"]
+    sessions, chances = _preferences(method, lists, clicks)
+    for pair in combinations(range(len(lists)), 2):
+        assert chances @ sessions.preference(*pair) == pytest.approx(0, abs=1e-9)
+    if method in ("pairwise", "probabilistic"):
+        alone = [_preferences(method, lists, [clicked]) for clicked in clicks]
+        assert max(abs(own @ np.sign(one.preference(1, 0))) for one, own in alone) > 0.1
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from rankproof._analysis.decision.record import Decision, PairDifference
 from rankproof._analysis.decision.sentences import cost_text, margin_text, price_ratio
 from rankproof._analysis.online.evidence import GuardrailCheck, LiveEvidence
 from rankproof._data.text import in_a_sentence, pluralise
+from rankproof._interleaving.methods import TEAM_METHODS
 from rankproof.errors import for_message
 
 _EVERY_LOOK = "valid at every look"
@@ -50,7 +51,8 @@ def _better(decision: Decision, nearest: PairDifference, live: LiveEvidence) -> 
         what = "preferred to" if live.kind == "interleaving" else f"{_value(decision)}, better than"
         return f"{what} every other system (next: {for_message(nearest.other)}, {apart}, {interval})"
     if live.kind == "interleaving":
-        share = f"{decision.of(decision.systems[0]).value:.1%} of the {nearest.differing:,} sessions with a preference"
+        credit = "" if live.method in TEAM_METHODS else "credit in the "
+        share = f"{decision.of(decision.systems[0]).value:.1%} of the {credit}{nearest.differing:,} sessions with a preference"
         return f"preferred in {share}; net preference {apart} ({interval})"
     return f"{_value(decision)}, better than {for_message(nearest.other)} ({apart}, {interval})"
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.arrays import BoolArray, FloatArray
-from rankproof._data.text import pluralise
+from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._importers.search_log.log import Codes, Events, Offsets, SearchLog, Sessions, split_place
 from rankproof._importers.search_log.options import DAY, LogOptions
 from rankproof._importers.search_log.plain_rows import PLAIN_ROW
@@ -21,6 +21,7 @@ MAX_SHARED = 0.01
 """With more sessions of several users or variants than this share, the session ids or the variants of the log are wrong."""
 _LEAST_ZEROS = 0.02
 """With fewer events at rank 0 than this share, ranks begin at 1 and those events have none."""
+_MOST_NAMED = 8
 _FIRST_YEARS = 1e8
 """Times before 1973 are days, or seconds since another start."""
 _CLOCK_SLACK = 1.0
@@ -34,12 +35,15 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
     join = _Join(tables, tuple(sources))
     if not join.count:
         what = f"{pluralise(len(join.event_session), 'event')}, and no row of a query or of a document that was shown"
-        fix = "add the log of queries, or rows without an action for the documents that were shown"
+        fix = "add the log of queries, or rows with the action search or impression for what was shown"
+        if tables.actions:
+            what = f"{what}; its actions are {in_a_sentence([*map(for_message, [*tables.actions][:_MOST_NAMED])])}"
         raise InputError(what, fix=fix, source=join.sources[0])
     join.drop_sessions()
     if count := tables.wrong_ranks:
         row = pluralise(count, "row has", "rows have")
-        join.notes.append(f"{row} a rank that is no whole number from 0, so the order of rows counts for them")
+        effect = "documents count in the order of rows, and clicks by their document alone"
+        join.notes.append(f"{row} a rank that is no whole number from 0: {effect}")
     sessions = join.sessions()
     return SearchLog(
         join.sources,
