@@ -26,9 +26,13 @@ import numpy as np
 
 from rankproof.errors import RankproofError
 from rankproof.models._bert import Bert, CrossEncoder
+from rankproof.models._entailment import entailment_by_name
+from rankproof.models._torch import SentenceTransformer
+from rankproof.models._trained.checkpoint import TrainedEncoder, save_checkpoint
 from support.tiny_bert import TEXTS, write_bert, write_modules
+from support.trained_encoders import shape_of, tokenizer_of
 
-_SECONDS = 60
+_SECONDS = 120
 _HEAD_BYTES = 2000
 """The part of a binary file in which a changed byte is not a weight."""
 _VALUES: tuple[Any, ...] = (
@@ -62,6 +66,18 @@ class ModelKind:
     use: Callable[[str], Any]
 
 
+def _entailment(folder: Path) -> None:
+    labels = {"0": "entailment", "1": "neutral", "2": "contradiction"}
+    write_bert(folder, labels=3, id2label=labels)
+
+
+def _checkpoint(folder: Path) -> None:
+    from rankproof.models._trained.torch_net import initialise_network
+
+    shape = shape_of("bytes")
+    save_checkpoint(folder, initialise_network(shape, 3), shape, tokenizer_of("bytes"), {})
+
+
 def _with_modules(folder: Path) -> None:
     write_modules(write_bert(folder), pooling={"pooling_mode_mean_tokens": True, "word_embedding_dimension": 32})
 
@@ -72,6 +88,9 @@ KINDS: Mapping[str, ModelKind] = {
     "cross-encoder": ModelKind(
         lambda folder: write_bert(folder, labels=1), lambda path: CrossEncoder(path, max_tokens=32).load().scores("a pan", TEXTS)
     ),
+    "entailment": ModelKind(_entailment, lambda path: entailment_by_name(path).load().probabilities("a steel pan", TEXTS)),
+    "trained checkpoint": ModelKind(_checkpoint, lambda path: TrainedEncoder(path).load().encode(TEXTS)),
+    "sentence-transformers": ModelKind(_with_modules, lambda path: SentenceTransformer(path, device="cpu").load().encode(TEXTS)),
 }
 
 
@@ -142,7 +161,7 @@ _WHOLE: Mapping[str, Callable[[Path], object]] = {
 
 
 def ending(kind: ModelKind, folder: Path, report: Path) -> str:
-    """What became of the folder: vectors, error, or what is wrong."""
+    """What became of the folder: used, error, or what is wrong."""
     child = os.fork()
     if child == 0:
         _use(kind, folder, report)
@@ -156,6 +175,18 @@ def ending(kind: ModelKind, folder: Path, report: Path) -> str:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return f"did not end in {_SECONDS} seconds"
+
+
+def _in_child(work: Callable[[], object]) -> None:
+    """Does it in a process of its own, as a child that is forked after threads were started can hang."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(70)
+    assert os.waitpid(child, 0)[1] == 0, "the good folder could not be written"
 
 
 def _use(kind: ModelKind, folder: Path, report: Path) -> None:
@@ -175,7 +206,7 @@ def _outcome(kind: ModelKind, folder: Path) -> str:
         return "error" if str(folder.name) in text and ";" in text else f"the file or the fix is not named: {text}"
     except Exception as error:
         return f"internal error: {type(error).__name__}: {error}"
-    return "vectors" if np.isfinite(values).all() else "the values are not finite"
+    return "used" if np.isfinite(values).all() else "the values are not finite"
 
 
 def main(arguments: list[str]) -> int:
@@ -191,14 +222,14 @@ def main(arguments: list[str]) -> int:
         with TemporaryDirectory() as home:
             os.environ["RANKPROOF_CACHE"] = str(Path(home) / "cache")
             good, report = Path(home) / "good", Path(home) / "report"
-            kind.write(good)
+            _in_child(partial(kind.write, good))
             for what, _ in zip(_described(good, Path(home), asked.seed), range(asked.count), strict=False):
                 outcome = ending(kind, Path(home) / "changed", report)
-                counts[outcome if outcome in ("error", "vectors") else "failure"] += 1
-                if outcome not in ("error", "vectors"):
+                counts[outcome if outcome in ("error", "used") else "failure"] += 1
+                if outcome not in ("error", "used"):
                     print(f"{name}: {what}: {outcome}", file=sys.stderr, flush=True)
         failures += counts["failure"]
-        print(f"| {name} | {counts.total()} | {counts['error']} | {counts['vectors']} | {counts['failure']} |", flush=True)
+        print(f"| {name} | {counts.total()} | {counts['error']} | {counts['used']} | {counts['failure']} |", flush=True)
     return 1 if failures else 0
 
 

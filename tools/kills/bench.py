@@ -74,7 +74,7 @@ class Bench(Serve):
             if text and not text.endswith("\n"):
                 raise RecoveryError(f"the last line of {name} is incomplete")
         self._check_said({name: _text_of(self.target / name) for name in self.files})
-        self._check_person()
+        self.check_user()
 
     def _check_said(self, texts: Mapping[str, str]) -> None:
         """Everything that was confirmed is in the files."""
@@ -135,6 +135,9 @@ class Preferences(Bench):
         duel = person.ask("/api/r/1/answers/duel")
         if not len(self._said) <= duel["done"] <= len(self._said) + 1:
             raise RecoveryError(f"{duel['done']} preferences are kept where {len(self._said)} were confirmed")
+        for line in _text_of(self.target / self.files[0]).splitlines():
+            query = json.loads(line)["query"]
+            self._said[query.removeprefix("q")] = f'"query": "{query}"'
         while duel["key"]:
             better = "first" if duel["first"] < duel["second"] else "second"
             number = duel["text"].split()[-1]
@@ -166,7 +169,7 @@ class Prove(Bench):
         found = self.content(self.target)
         if known is not None and any(values not in known or known[values] != files for values, files in found.items()):
             raise RecoveryError("a results folder is neither the first nor the complete proof")
-        self._check_person()
+        self.check_user()
 
     def _judge_all(self, process: subprocess.Popen[bytes]) -> None:
         address = self._address(process)
