@@ -1,25 +1,26 @@
 "use strict";
 
-// Opens folded parts for print and closes them afterwards.
+// Print has what is open; the button opens everything for print, and closes it afterwards.
 (function () {
-  const opened = [];
-  window.addEventListener("beforeprint", function () {
-    for (const part of document.querySelectorAll("details:not([open])")) {
-      part.open = true;
-      opened.push(part);
-    }
-  });
-  window.addEventListener("afterprint", function () {
-    for (const part of opened.splice(0)) {
-      part.open = false;
-    }
+  const button = document.querySelector('[data-part="print-all"]');
+  if (!button) {
+    return;
+  }
+  button.hidden = false;
+  button.addEventListener("click", function () {
+    const parts = [...document.querySelectorAll("details:not([open])")];
+    const setOpen = (open) => parts.forEach((part) => (part.open = open));
+    window.addEventListener("afterprint", () => setOpen(false), { once: true });
+    setOpen(true);
+    window.print();
   });
 })();
 
 // Opens the folded section that the address names, also if its link is followed twice.
 (function () {
   function open(hash) {
-    const part = hash.length > 1 ? document.getElementById(hash.slice(1)) : null;
+    const key = hash.slice(1).split("?")[0];
+    const part = key ? document.getElementById(key) : null;
     const fold = part ? part.querySelector(":scope > details.fold") : null;
     if (fold) {
       fold.open = true;
