@@ -175,7 +175,7 @@ def test_systems_can_be_hidden_but_never_all(kitchen: str, look: Look) -> None:
 
 
 def test_a_and_b_are_the_first_columns_and_stay_in_view(kitchen: str, look: Look) -> None:
-    page = look(kitchen + "#queries?a=bm25&b=static", width=700)
+    page = look(kitchen + "#queries?a=bm25&b=static", width=1000)
     heads = page.locator(".head .cell").all_inner_texts()
     assert [head.split("\n")[0].strip() for head in heads[:4]] == ["query", "bm25A", "staticB", "A − B"]
     first = page.locator(f"{FIRST_ROW} .cell.value").first

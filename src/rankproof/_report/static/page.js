@@ -1,19 +1,22 @@
 "use strict";
 
-// Print has what is open; the button opens everything for print, and closes it afterwards.
+// Print has what is open, and all of the open query; the button prints everything.
 (function () {
-  const button = document.querySelector('[data-part="print-all"]');
-  if (!button) {
-    return;
+  function openForPrint(place) {
+    const parts = [...document.querySelectorAll(place + " details:not([open])")];
+    parts.forEach((part) => (part.open = true));
+    window.addEventListener("afterprint", () => parts.forEach((part) => (part.open = false)), { once: true });
   }
-  button.hidden = false;
-  button.addEventListener("click", function () {
-    const parts = [...document.querySelectorAll("details:not([open])")];
-    const setOpen = (open) => parts.forEach((part) => (part.open = open));
-    window.addEventListener("afterprint", () => setOpen(false), { once: true });
-    setOpen(true);
-    window.print();
-  });
+
+  window.addEventListener("beforeprint", () => openForPrint("#queries .panel"));
+  const button = document.querySelector('[data-part="print-all"]');
+  if (button) {
+    button.hidden = false;
+    button.addEventListener("click", function () {
+      openForPrint("body");
+      window.print();
+    });
+  }
 })();
 
 // Opens the folded section that the address names, also if its link is followed twice.
