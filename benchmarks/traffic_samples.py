@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 import rankproof as rp
-from rankproof._analysis.traffic.drawing import draw
+from rankproof._analysis.traffic.sample import draw
 from rankproof._data.arrays import DrawnWeights, FloatArray, IntArray
 from rankproof._statistics.decision_rule import pair_estimates, risks
 from rankproof._statistics.intervals import mean_interval

@@ -21,6 +21,7 @@ from rankproof._formats import trec
 from rankproof._formats.rows import ParseOptions, build_run
 from rankproof._formats.trec import TREC
 from rankproof._io.streams import ByteSource
+from rankproof.errors import InputError
 from support.examples import examples, sampled
 from support.native_cases import (
     BLOCKS,
@@ -279,6 +280,27 @@ def test_ranks_that_fall_at_any_row_are_compared_with_the_scores_as_in_the_refer
     assert found.alignment_counts == wanted.alignment_counts
 
 
+def test_a_judgement_that_comes_again_is_counted_and_one_with_another_grade_rejected() -> None:
+    rows = [f"q{at % 7} 0 document-{at % 90} {at % 3}\n" for at in range(90)]
+    judged = native.judge_text(source_of("".join([*rows, rows[0], rows[40], rows[0]]).encode()))
+    assert (judged.repeats, len(judged.grades)) == (3, 90)
+    message = r"file.txt:91: document document-40 has two grades for query q5: 1 \(at line 41\) and 2"
+    with pytest.raises(InputError, match=message):
+        native.judge_text(source_of("".join([*rows, "q5 0 document-40 2\n"]).encode()))
+
+
+@pytest.mark.parametrize("level", range(4))
+@pytest.mark.parametrize("space", [" ", "\t", "\v", "\f"])
+def test_each_kind_of_white_space_ends_a_column_whatever_the_width_of_the_vectors(space: str, level: int) -> None:
+    text = "".join(space.join([f"q{at % 3}", "Q0", f"d{at}", str(at), str(99 - at), "t"]) + "\n" for at in range(99)).encode()
+    qrels = "".join(f"q{at % 3} 0 d{at} 1\n" for at in range(99)).encode()
+    grouped = b"".join(sorted(text.splitlines(keepends=True)))
+    found = native.align_text(native.judge_text(source_of(qrels)), source_of(grouped), ReadOptions(), level=level)
+    assert found is not None
+    assert_same_hits(found, reference.align_text(reference.judge_text(source_of(qrels)), source_of(grouped), ReadOptions()))
+    assert len(found.ranks) == 99
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_the_order_of_ranks_and_scores_is_counted_as_in_the_reference_for_all_small_queries(size: int) -> None:
     """A run for each choice of ranks, of which some or all may be no numbers, with a query for each choice of scores."""
@@ -297,7 +319,8 @@ def test_the_order_of_ranks_and_scores_is_counted_as_in_the_reference_for_all_sm
 
 
 def align_here(judged: JudgedQueries, source: ByteSource) -> Hits:
-    return native.align_text(judged, source, ReadOptions())
+    hits: Hits = native.align_text(judged, source, ReadOptions())
+    return hits
 
 
 def align_there(judged: JudgedQueries, source: ByteSource) -> Hits:

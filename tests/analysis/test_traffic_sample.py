@@ -12,7 +12,7 @@ import pandas
 import pytest
 
 import rankproof as rp
-from rankproof._analysis.traffic.drawing import draw
+from rankproof._analysis.traffic.sample import draw
 from rankproof._api.sampling import check_sample
 
 _SESSIONS = 6000

@@ -85,7 +85,9 @@ def test_the_first_evaluation_of_values_in_memory_loads_what_it_needs_only() -> 
 
 def test_an_analysis_of_run_files_loads_no_retrieval(files: list[str]) -> None:
     verbs = ["eval", "compare", "audit", "baselines", "diagnose", "segments"]
-    for verb, names in loaded_modules(verbs, files).items():
+    loaded = loaded_modules(verbs, files)
+    assert min(map(len, loaded.values())) >= 30
+    for verb, names in loaded.items():
         assert {name.split(".")[1] for name in names if "." in name}.isdisjoint(RETRIEVAL), verb
 
 

@@ -15,7 +15,7 @@ if sys.platform == "win32":
 from tools.mutants import forks, workspace
 from tools.mutants.__main__ import EQUIVALENT, is_listed, table
 from tools.mutants.c_source import c_mutants
-from tools.mutants.forks import CollectedTests, NewCode, Request
+from tools.mutants.forks import CollectedTests, NewCode, Request, run_fresh
 from tools.mutants.packages import PACKAGES, Package
 from tools.mutants.python_source import python_mutants
 from tools.mutants.workspace import Outcome, Tried, Workspace
@@ -47,7 +47,15 @@ def test_python_code_is_changed_in_one_place(source: str, changes: list[str]) ->
 
 @pytest.mark.parametrize(
     "source",
-    ["a: int | None", "assert a < b", 'f"{a < b}"', "a = zip(b, c, strict=True)", "if TYPE_CHECKING:\n    a = 1", "'text'"],
+    [
+        "a: int | None",
+        "assert a < b",
+        'f"{a < b}"',
+        "a = zip(b, c, strict=True)",
+        "if TYPE_CHECKING:\n    a = 1",
+        "@overload\ndef f(a: int = 1) -> int: ...",
+        "'text'",
+    ],
 )
 def test_code_without_a_result_is_not_changed(source: str) -> None:
     assert changes_of(source) == []
@@ -174,6 +182,11 @@ def test_a_test_that_does_not_end_takes_no_time_from_further_mutants(small: Path
     result = collected.run(Request(None, endless, seconds=100))
     assert (result.end, result.seconds < 10) == ("timed out", True)
     collected.close()
+    (small / "src/small.py").write_text(
+        SMALL.replace("return one if one > other else other", "while True: pass"), encoding="utf-8"
+    )
+    fresh = run_fresh(small, ["tests/test_small.py"], ["tests/test_small.py::test_larger"], seconds=100)
+    assert (fresh.end, fresh.seconds < 10) == ("timed out", True)
 
 
 FLAKY_TEST = """from pathlib import Path

@@ -147,6 +147,8 @@ def test_a_package_loads_no_part_before_it_is_used(package: str) -> None:
     code = f"import sys, rankproof.{package}; print(*(name for name in sys.modules if name.startswith('rankproof.')))"
     names = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     own = {component.target.partition(":")[0] for registry in REGISTRIES.values() for component in registry.components}
+    assert len(own) >= 20
+    assert f"rankproof.{package}" in names
     assert not own & set(names)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._data.claims import VERDICTS, Against, Claim, ClaimVerdict, Side
+from rankproof._data.claims import AGAINST, VERDICTS, Claim, ClaimVerdict, Side
 from rankproof._data.wording.remarks import Remark
 from rankproof._formats.claims import claim_blocks, context_blocks, read_claims, read_contexts
 from rankproof._io.open import open_source
@@ -49,7 +49,7 @@ verdicts = st.builds(
     query=texts,
     system=texts,
     claim=claims,
-    against=st.sampled_from(get_args(Against)),
+    against=st.sampled_from([*AGAINST, "criterion:tone:0a1b2c3d"]),
     verdict=st.sampled_from(VERDICTS),
     judge=texts,
     evidence=st.lists(st.tuples(counts, counts), max_size=3).map(tuple),

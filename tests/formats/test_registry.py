@@ -126,6 +126,7 @@ def test_a_format_that_cannot_be_imported_is_reported_with_its_package(tmp_path:
 
 
 def test_every_format_says_what_it_keeps_and_is_described() -> None:
+    assert len(FORMATS) >= 7
     for name, one in FORMATS.items():
         assert isinstance(one.keeps_judge_labels, bool)
         assert isinstance(one.keeps_empty_queries, bool)

@@ -32,7 +32,7 @@ def graded(grade: object) -> str:
 @pytest.mark.parametrize("table", ["answer-question", "context-question"])
 @pytest.mark.parametrize(("grade", "verdict"), [(0, "not_stated"), (1, "not_stated"), (2, "supported"), (3, "supported")])
 def test_a_grade_is_a_score_in_thirds(table: str, grade: int, verdict: str) -> None:
-    task = claim_task(table, ["A pie bakes for an hour."], ["How long does a pie bake?"])  # type: ignore[arg-type]
+    task = claim_task(table, ["A pie bakes for an hour."], ["How long does a pie bake?"])
     ((found,),) = llm_judge(ScriptedChat((graded(grade),))).judge([task], silent)
     assert (found.verdict, found.score, found.table) == (verdict, grade / 3, table)
 
@@ -68,7 +68,7 @@ def test_the_page_has_the_rubric_of_answers() -> None:
 @pytest.mark.parametrize("table", ["answer-question", "context-question"])
 def test_an_invalid_grade_fails_and_has_no_score(table: str, replied: str) -> None:
     judge = llm_judge(ScriptedChat((replied,) * 3))
-    ((found,),) = judge.judge([claim_task(table, ["One."], ["Which?"])], silent)  # type: ignore[arg-type]
+    ((found,),) = judge.judge([claim_task(table, ["One."], ["Which?"])], silent)
     assert (found.verdict, found.score) == ("failed", None)
     assert found.reason
     assert judge.calls.counts.counts["given_up"] == 1
@@ -76,7 +76,7 @@ def test_an_invalid_grade_fails_and_has_no_score(table: str, replied: str) -> No
 
 @pytest.mark.parametrize("table", ["answer-question", "context-question"])
 def test_a_question_without_text_fails_without_a_call(table: str) -> None:
-    task = claim_task(table, ["One."], [" "], question=" ")  # type: ignore[arg-type]
+    task = claim_task(table, ["One."], [" "], question=" ")
     ((found,),) = llm_judge(ScriptedChat(())).judge([task], silent)
     assert (found.verdict, found.score, found.reason) == ("failed", None, "the question has no text")
 

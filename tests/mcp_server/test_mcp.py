@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import rankproof as rp
-from rankproof._io import import_object
+from rankproof._io import named_code
 from rankproof._mcp.folders import Folders
 from rankproof._mcp.server import MIN_CHARACTERS, answer, as_json, reply, size_of
 from rankproof._mcp.tools import FREE_JUDGES, TOOLS, Access
@@ -197,7 +197,7 @@ def test_read_only_tools_offer_nothing_that_writes(access: Access) -> None:
 def test_no_code_is_imported_and_no_judge_is_asked_that_was_not_allowed(
     folder: Path, access: Access, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_object, "_REJECTED", ["this server imports no code"])
+    monkeypatch.setattr(named_code, "_REJECTED", ["this server imports no code"])
     (folder / "evil.py").write_text("raise SystemExit('imported')\n")
     monkeypatch.chdir(folder)
     qrels, runs = files_of(folder)

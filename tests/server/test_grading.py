@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._server.judging_progress import minutes_left, open_grades, seconds_per_grade
+from rankproof._server.grading import minutes_left, open_grades, seconds_per_grade
 from rankproof._server.judging_queue import QueueOptions
 from support.results_server import Visitor, data_of, judged_in, many_pairs, saved, serving, unjudged
 from support.small_results import small_results

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from rankproof._analysis.traffic.drawing import draw
+from rankproof._analysis.traffic.sample import draw
 from rankproof._data.arrays import DrawnWeight, DrawnWeights, weight_column, weights_by_query
 from rankproof._statistics.decision_rule import pair_estimates
 from rankproof._statistics.intervals import mean_interval

@@ -12,6 +12,7 @@ from rankproof.measures._citations import CITATION_MARKS
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._contexts import USEFUL_CONTEXT
 from rankproof.measures._continuation import SCALED_GAIN, WANTED_GAIN
+from rankproof.measures._criterion import RubricGrade
 from rankproof.measures._diversity import ALPHA_GAIN, COVERED_SUBTOPIC, GREEDY_IDEAL
 from rankproof.measures._nuggets import ABSTAINING_ANSWER, AnswerStateMeasure
 from rankproof.measures._registry import FAMILIES
@@ -61,7 +62,7 @@ def _members(name: FamilyName) -> list[Measure]:
 
 def _page(name: FamilyName) -> str:
     family, members = FAMILIES[name], _members(name)
-    numbers = [measure for measure in members if measure.kind != "text"]
+    numbers = [measure for measure in members if measure.kind != "text" and not isinstance(measure, RubricGrade)]
     examples = answer_examples if numbers[0].kind == "answer" else ranking_examples
     terms = [term for term in _TERMS if sum(term in measure.definition for measure in members) > 1]
     head = f"# {family.title}\n\n{family.about} Notation and defaults: [Measures](../measures.md#notation).\n"
@@ -110,6 +111,8 @@ def _judgements(measure: Measure) -> str:
         return "states and wording of answers; AbstainP and AbstainR need references"
     if not isinstance(measure, ClaimMeasure):
         return "reference answers"
+    if isinstance(measure, RubricGrade):
+        return "a language model that reads a [rubric](../rag-scores.md#criteria-of-your-own)"
     if measure.name in ("CiteP", "CiteR"):
         return "binary judgements of the cited documents, or a judge of claims"
     return f"a judge of claims, and {_needed_texts(measure)}"

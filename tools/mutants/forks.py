@@ -139,7 +139,7 @@ class CollectedTests:
 
 def run_fresh(root: Path, tests: Sequence[str], only: Sequence[str], seconds: float) -> RunResult:
     """Runs tests in a process that imports everything from the files, as a change outside functions needs it."""
-    watch = _Watch(root, only=only)
+    watch = _Watch(root, only=only, limited=True)
 
     def run() -> dict[str, Any]:
         _import_from(root)
@@ -219,10 +219,13 @@ def _wait(child: int, deadline: float) -> tuple[int | None, float]:
 
 
 class _Watch:
-    """A plugin of pytest that keeps the first test that fails and notes what each test calls; `only` chooses and orders tests."""
+    """A plugin of pytest that keeps the first test that fails and notes what each test calls.
 
-    def __init__(self, root: Path, *, only: Sequence[str] | None = None, trace: bool = False) -> None:
-        self.only, self.trace, self.failed = only, trace, ""
+    `only` chooses and orders tests; `limited` ends the process in a test that takes more than `TEST_SECONDS`.
+    """
+
+    def __init__(self, root: Path, *, only: Sequence[str] | None = None, trace: bool = False, limited: bool = False) -> None:
+        self.only, self.trace, self.limited, self.failed = only, trace, limited, ""
         self.root, self.sources = f"{root}{os.sep}", f"{root / 'src'}{os.sep}"
         self.called: list[tuple[str, float, list[tuple[str, int]]]] = []
 
@@ -242,6 +245,8 @@ class _Watch:
         def note(frame: FrameType, event: str, arg: Any) -> None:
             seen[id(frame.f_code)] = frame.f_code
 
+        if self.limited:
+            _limit_test()
         start = time.process_time()
         if self.trace:
             threading.settrace(note)
@@ -279,14 +284,12 @@ class _Server:
 
 def _run(root: Path, session: pytest.Session, request: Request, functions: Functions) -> dict[str, Any]:
     """Changes the code and runs tests until one fails."""
-    watch = _Watch(root, trace=request.trace)
+    watch = _Watch(root, trace=request.trace, limited=request.patch is not None and not request.trace)
     session.config.pluginmanager.register(watch)
     if request.patch is not None and not request.patch.apply(functions):
         return {"test": "", "called": [], "end": "not changed"}
     items = _chosen(session.items, request.only)
     for item, following in zip(items, [*items[1:], None], strict=True):
-        if request.patch is not None and not request.trace:
-            _limit_test()
         session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if watch.failed:
             break

@@ -22,6 +22,7 @@ from rankproof._data.answers import (
     Answers,
     Reference,
     References,
+    as_answer,
     nuggets_from_queries,
     references_from_queries,
     references_from_values,
@@ -92,7 +93,12 @@ class Referenced:
         )
         own = _queries_of(references_from_values(expected)) if queries is None else queries
         judged = self.qrels or Qrels({})
-        return with_answer_primary(AnalysisInput("answers", "", judged, {}, result, rel=rel, texts=own, given_answers=answers))
+        typed = {name: answer if isinstance(answer, Answers) else _typed_answers(answer) for name, answer in answers.items()}
+        return with_answer_primary(AnalysisInput("answers", "", judged, {}, result, rel=rel, texts=own, given_answers=typed))
+
+
+def _typed_answers(answers: Mapping[str, Answer | str]) -> Answers:
+    return Answers({query: as_answer(answer) for query, answer in answers.items()})
 
 
 def _queries_of(references: References) -> Queries:

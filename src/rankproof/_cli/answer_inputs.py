@@ -78,10 +78,12 @@ class AnswerSource:
         return LoggedAnswers(self.stored.name, self.stored.texts, answers, self.stored.qrels, self.stored.contexts)
 
     def models(self) -> dict[str, str]:
-        """The language model that answered for each system, as its stage says; else the name of the system."""
+        """The language model that answered for each system, as its stage or its log says; else the name of the system."""
         runs = () if self.stored is None else self.stored.system_runs
         known = {run.name: _model_of(run.stage) for run in runs}
-        return {name: known.get(name) or name for name in self.questions().answers}
+        answers = self.questions().answers.items()
+        logged = {name: next((usage.model for usage in own.usages if usage.model), None) for name, own in answers}
+        return {name: known.get(name) or model or name for name, model in logged.items()}
 
     def answer_input(self, measures: Sequence[str] | None, rel: int | None, how: AnswerJudges) -> AnswerInput:
         """The answers evaluated."""
@@ -95,10 +97,12 @@ class AnswerSource:
     def results(self, answer_input: AnswerInput, rel: int | None) -> ExperimentResult:
         """The evaluated answers as results that can be saved."""
         from rankproof._results.answers_results import answers_results
+        from rankproof._results.criteria import criteria_facts
 
         evaluated = answer_input.inputs.result
         if self.stored is not None:
-            return replace(self.stored, answers=evaluated, rel=rel or self.stored.rel)
+            known = {**self.stored.provenance, **criteria_facts(evaluated, self.stored.provenance)}
+            return replace(self.stored, answers=evaluated, rel=rel or self.stored.rel, provenance=known)
         assert self.given is not None
         logs, used = self.given, set(self.given.passages())
         return answers_results(
@@ -112,6 +116,7 @@ class AnswerSource:
             rel=rel or 1,
             judged_documents=answer_input.judged_documents,
             notes=logs.notes,
+            facts=criteria_facts(evaluated, {}),
         )
 
 

@@ -2,21 +2,91 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from rankproof._data.wording.remarks import Remark
 
+Seen = Literal["question", "contexts", "reference"]
+"""What a judge sees beside the answer."""
+CRITERION = "criterion:"
+"""How the name of what a graded answer is checked against begins: criterion:NAME:VERSION."""
+USEFUL_SCORE = 0.5
+"""The score from which on an answer counts as good where only yes or no counts."""
+_VERSION_LENGTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class RubricExample:
+    """An answer with its grade, and why it has it."""
+
+    answer: str
+    grade: int
+    question: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """What a criterion asks of an answer; a higher grade is better.
+
+    `grades` has the meaning of each grade from the lowest to the highest, `steps` what a judge should do before it grades.
+    """
+
+    name: str
+    question: str
+    grades: Mapping[int, str]
+    sees: tuple[Seen, ...] = ("question",)
+    steps: tuple[str, ...] = ()
+    examples: tuple[RubricExample, ...] = ()
+
+    @cached_property
+    def version(self) -> str:
+        """A digest of all that a judge reads of the rubric, but for its name."""
+        grades = {str(grade): meaning for grade, meaning in self.grades.items()}
+        examples = [asdict(example) for example in self.examples]
+        seen = [self.question, grades, self.sees, self.steps, examples]
+        return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:_VERSION_LENGTH]
+
+    @property
+    def lowest(self) -> int:
+        """The lowest grade, which is worth 0."""
+        return min(self.grades)
+
+    @property
+    def highest(self) -> int:
+        """The highest grade, which is worth 1."""
+        return max(self.grades)
+
+    def score(self, grade: float) -> float:
+        """The grade on a scale from 0 to 1."""
+        return (grade - self.lowest) / (self.highest - self.lowest)
+
+    def grade(self, score: float) -> int:
+        """The grade with this score."""
+        return round(self.lowest + score * (self.highest - self.lowest))
+
+
+def criterion_of(name: str, version: str) -> str:
+    """What answers are checked against that this version of the rubric grades."""
+    return f"{CRITERION}{name}:{version}"
+
+
 Verdict = Literal["supported", "contradicted", "not_stated", "nothing_to_check", "failed"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Side = Literal["answer", "reference", "nugget", "context"]
-Against = Literal["contexts", "reference", "answer", "cited", "question"]
-ClaimTable = Literal[
+Against = str
+"""contexts, reference, answer, cited, question, or criterion:NAME:VERSION for a rubric."""
+ClaimTable = str
+"""The side of the claims, and what they are checked against."""
+CLAIM_TABLES: tuple[ClaimTable, ...] = (
     "answer-contexts",
     "answer-reference",
     "reference-contexts",
@@ -25,9 +95,21 @@ ClaimTable = Literal[
     "context-question",
     "answer-cited",
     "nugget-answer",
-]
-"""The side of the claims, and what they are checked against."""
-CLAIM_TABLES: tuple[ClaimTable, ...] = get_args(ClaimTable)
+)
+AGAINST = ("contexts", "reference", "answer", "cited", "question")
+
+
+def is_against(name: str) -> bool:
+    """Whether claims can be checked against what has this name."""
+    return name in AGAINST or name.startswith(CRITERION)
+
+
+def tables_in_order(tables: Iterable[ClaimTable]) -> list[ClaimTable]:
+    """Each table once: those of all measures of claims, then criteria by name."""
+    known = dict.fromkeys(tables)
+    return [*(table for table in CLAIM_TABLES if table in known), *sorted(set(known).difference(CLAIM_TABLES))]
+
+
 ClaimUnit = Literal["sentence", "claim"]
 """A sentence of the text, or an atomic claim that a language model wrote."""
 Importance = Literal["vital", "okay"]
@@ -85,7 +167,7 @@ class ClaimVerdict:
     @property
     def table(self) -> ClaimTable:
         """The table that the verdict belongs to."""
-        return f"{self.claim.side}-{self.against}"  # type: ignore[return-value]
+        return f"{self.claim.side}-{self.against}"
 
     @property
     def credit(self) -> float:

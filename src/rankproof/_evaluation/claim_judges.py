@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NoReturn, Protocol, runtime_checkable
 
-from rankproof._data.claims import Against, Claim, ClaimTable, ClaimVerdict, Evidence, Importance, Verdict
+from rankproof._data.claims import Against, Claim, ClaimTable, ClaimVerdict, Evidence, Importance, Rubric, Verdict
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import make_judge_label
 from rankproof._data.sentences import SENTENCE_RULES, sentence_starts
@@ -36,7 +36,7 @@ class ClaimTask:
     """Claims of one text to check against the same sources.
 
     `shown` are the context numbers of the sources; None where the sources are all contexts, or are not contexts.
-    `importances` has the importance of each claim where the claims are nuggets.
+    `importances` has the importance of each claim where the claims are nuggets, `rubric` is that of an answer to grade.
     """
 
     case: AnswerCase
@@ -45,11 +45,12 @@ class ClaimTask:
     sources: tuple[str, ...]
     shown: tuple[int, ...] | None = None
     importances: tuple[Importance, ...] = ()
+    rubric: Rubric | None = None
 
     @property
     def against(self) -> Against:
         """What the claims are checked against."""
-        return self.table.partition("-")[2]  # type: ignore[return-value]
+        return self.table.partition("-")[2]
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -123,6 +124,13 @@ class JudgeWithNotes(Protocol):
     def notes(self) -> tuple[str, ...]:
         """Sentences on truncated texts, several requests on one claim, and rejected requests."""
         ...
+
+
+@runtime_checkable
+class GradingJudge(Protocol):
+    """A judge that grades answers by a rubric: the score of its verdict is the grade on a scale from 0 to 1."""
+
+    grades_by_rubric: bool
 
 
 JudgeOf = Callable[[str], ClaimJudge]

@@ -7,26 +7,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rankproof._data.claims import (
-    CLAIM_TABLES,
+    CRITERION,
     Claim,
     ClaimTable,
     ClaimUnit,
     ClaimVerdict,
+    Rubric,
     Side,
     claims_of,
+    tables_in_order,
     whole_claim,
     written_claims,
 )
 from rankproof._data.qrels import plain_judge_name
 from rankproof._data.text import example_ids, pluralise
 from rankproof._data.wording.remarks import without_thinking
-from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, JudgeWithNotes
+from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, GradingJudge, JudgeWithNotes
 from rankproof._evaluation.notes import Note
 from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerCase
 from rankproof.measures._citations import CitationPrecision, CitedSentence, cited_sentences, other_cites
 from rankproof.measures._claim_base import ClaimMeasure, UnitMeasure, Verdicts
+from rankproof.measures._criterion import RubricGrade
 
 CaseKey = tuple[str, str, int]
 """Query, system and number of the answer."""
@@ -67,9 +70,17 @@ class VerdictSource:
     progress: Progress
     _written: dict[tuple[str, str], tuple[str, ...] | None] = field(default_factory=dict)
     _verdicts: dict[CaseKey, dict[ClaimTable, list[ClaimVerdict]]] = field(default_factory=dict)
+    _rubrics: dict[ClaimTable, Rubric] = field(default_factory=dict)
 
     def ask(self, cases: Sequence[AnswerCase], measures: Sequence[ClaimMeasure]) -> None:
         """Gets every verdict that the measures need on the cases."""
+        self._rubrics |= {
+            measure.table: measure.criterion for measure in measures if self.judge and isinstance(measure, RubricGrade)
+        }
+        if self._rubrics and not isinstance(self.judge, GradingJudge):
+            raise UsageError(
+                f"the judge {for_message(self.name)} cannot grade by a rubric", fix="use a language model as the judge"
+            )
         # By answer and table, so that measures with a table in common ask once.
         wanted = {
             (_case_key(case), table): (case, table)
@@ -94,7 +105,7 @@ class VerdictSource:
     def all(self, cases: Sequence[AnswerCase]) -> list[ClaimVerdict]:
         """Every verdict in the order of the cases, tables and sentences."""
         by_case = [self._verdicts[key] for key in map(_case_key, cases) if key in self._verdicts]
-        return [verdict for tables in by_case for table in CLAIM_TABLES for verdict in _in_order(tables.get(table, ()))]
+        return [verdict for tables in by_case for table in tables_in_order(tables) for verdict in _in_order(tables[table])]
 
     @property
     def _label(self) -> str:
@@ -116,6 +127,9 @@ class VerdictSource:
         if table == "answer-question":
             return [ClaimTask(case, table, (whole_claim(case.text, "answer"),), (case.question,))]
         contexts = case.contexts or ()
+        if table.startswith(f"answer-{CRITERION}"):
+            claim = whole_claim(case.text, "answer")
+            return [ClaimTask(case, table, (claim,), (*contexts, *case.references), rubric=self._rubrics.get(table))]
         if table == "context-question":
             claims = tuple(whole_claim(text, "context", n) for n, text in enumerate(contexts, 1))
             return [ClaimTask(case, table, claims, (case.question,))]

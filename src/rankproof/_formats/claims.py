@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-from rankproof._data.claims import Against, Claim, ClaimVerdict, Importance, Nugget, Side, Verdict
+from rankproof._data.claims import AGAINST, Against, Claim, ClaimVerdict, Importance, Nugget, Side, Verdict, is_against
 from rankproof._data.row_errors import row_error
 from rankproof._data.text import pluralise
 from rankproof._data.wording.remarks import Remark
@@ -45,6 +45,7 @@ class _ClaimLine:
     repeat: int = 1
 
 
+_WRONG_AGAINST = f"against is not one of {', '.join(AGAINST)}"
 _KEYS = tuple(field.name for field in fields(_ClaimLine))
 _OPTIONAL: dict[str, Any] = {
     **{"score": None, "reason": "", "reference": 1, "shown": None},
@@ -108,6 +109,7 @@ def _wrong_value(line: _ClaimLine) -> str | None:
         "reference is below 1": line.reference < 1,
         "repeat is below 1": line.repeat < 1,
         "judge is empty": not line.judge,
+        _WRONG_AGAINST: not is_against(line.against),
         "start and end are no place in a text": not _is_place(line.start, line.end),
         "evidence is not a list of pairs of a text and a sentence, from 1": any(
             len(pair) != 2 or min(pair) < 1 for pair in evidence
@@ -195,11 +197,12 @@ class _LabelLine:
     person: str
     when: str = ""
     reference: int = 1
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PersonLabel:
-    """What one person says of one claim, with the line of the file."""
+    """What one person says of one claim, with the line of the file; `score` is the grade by a rubric, from 0 to 1."""
 
     key: ClaimKey
     text: str
@@ -207,10 +210,13 @@ class PersonLabel:
     person: str
     when: str
     line: int
+    score: float | None = None
 
     @property
     def value(self) -> float | None:
-        """1 for a supported claim, 0 for any other, None where there is nothing to check."""
+        """The score, or 1 for a supported claim and 0 for any other, None where there is nothing to check."""
+        if self.score is not None:
+            return self.score
         return None if self.label == "nothing_to_check" else float(self.label == "supported")
 
 
@@ -246,11 +252,15 @@ def read_labels(source: ByteSource) -> ClaimLabels:
         read = values.read(_LabelLine)
         if not read.person.strip():
             raise values.error("person is empty", "write who gave the label, so that people can be compared")
+        if not is_against(read.against):
+            raise values.error(_WRONG_AGAINST)
+        if read.score is not None and not 0 <= read.score <= 1:
+            raise values.error("score is not from 0 to 1")
         key = read.query, read.system, read.side, read.against, read.reference, read.n
         if (before := first.setdefault((key, read.text, read.person), line)) != line:
             what = f"{for_message(read.person)} labelled this claim twice, first on line {before}"
             raise values.error(what, "keep one of the two lines")
-        labels.append(PersonLabel(key, read.text, read.label, read.person, read.when, line))
+        labels.append(PersonLabel(key, read.text, read.label, read.person, read.when, line, read.score))
     if not labels:
         raise InputError("the file has no label", fix="label claims with: rankproof serve RESULTS", source=source.name)
     return ClaimLabels(source.name, tuple(labels), is_claim_sample)

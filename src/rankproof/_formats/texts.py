@@ -9,7 +9,16 @@ from itertools import repeat
 from types import MappingProxyType
 from typing import Any, TypeVar, get_args
 
-from rankproof._data.answers import ANSWER_FIELDS, NUGGETS_FIELD, URL_FIELDS, Answer, Answers, AnswerState, is_abstention
+from rankproof._data.answers import (
+    ANSWER_FIELDS,
+    NUGGETS_FIELD,
+    URL_FIELDS,
+    Answer,
+    Answers,
+    AnswerState,
+    AnswerUsage,
+    is_abstention,
+)
 from rankproof._data.corpus import Corpus, Document, TextRecord
 from rankproof._data.dataset import Queries, Query, checked_weight
 from rankproof._data.row_errors import row_error
@@ -21,6 +30,7 @@ from rankproof._io.escape import escape_json
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import BOM, numbered_text_lines, read_all_bytes
 from rankproof._io.streams import ByteSource
+from rankproof._io.strict_json import JsonObject, plain_record
 from rankproof.errors import InputError, closest_name, for_message
 
 MAX_TEXT_BYTES = 1 << 26
@@ -233,6 +243,8 @@ def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
             passages = None if answer.given is None else list(answer.given)
             repeat = {REPEAT: number} if number > 1 else {}
             parts = {"answer": answer.text, "cited": list(answer.cited), "given": passages, "state": answer.state}
+            if answer.usage is not None:
+                parts["usage"] = plain_record(answer.usage)
             line = json.dumps({"system": system, "query": query, **repeat, **parts}, ensure_ascii=False)
             yield escape_json(line).encode() + b"\n"
 
@@ -265,7 +277,8 @@ def _answer(item: dict[str, Any], query: str, source: str, line: int) -> Answer:
     if state == "answered" and (not value.strip() or ("state" not in item and is_abstention(value))):
         state = "abstained"
     cited, passages = (_ids(item, name, query, source, line) for name in ("cited", "given"))
-    return Answer(value, tuple(dict.fromkeys(cited or ())), passages, state)
+    usage = JsonObject(item, source, line=line).member("usage", AnswerUsage) if isinstance(item.get("usage"), dict) else None
+    return Answer(value, tuple(dict.fromkeys(cited or ())), passages, state, usage)
 
 
 def _ids(item: dict[str, Any], name: str, query: str, source: str, line: int) -> tuple[str, ...] | None:

@@ -37,6 +37,7 @@ from rankproof._importers.cells import (
     thresholds_of,
 )
 from rankproof._importers.conversations import with_turns
+from rankproof._importers.log_costs import COSTS, cost_columns, group_columns, usage_of
 from rankproof._importers.rag_merge import Context, LogMerge, Sample, rows_of
 from rankproof._importers.rag_tables import (
     COLUMN_SETTINGS,
@@ -188,6 +189,13 @@ class _LogReader:
         self._some_retrieve = TURN_FIELD in table.names and any(
             row.get(TURN_FIELD) is not None and row.get("contexts") is not None for _, row in table.rows()
         )
+        self._costs = cost_columns(table, self._columns)
+        for role in COSTS:
+            if role not in self._costs:
+                self._columns.pop(role, None)
+        self._groups = group_columns(table, table.names, {*self._columns.values(), *self._fields, *self._calls})
+        self._fields |= self._groups
+        merge.groups.update(dict.fromkeys(self._groups))
         self._hops = self._single = self._printed = 0
         self._is_saved = {*map(normalised_name, table.names)} >= _SAVED_BY_DEEPEVAL
         for role, column in self._columns.items():
@@ -260,6 +268,7 @@ class _LogReader:
             id=self._query_id(row, line),
             cited=self._cell(row, "citations", line).texts() or (),
             state=self._state(row, line),
+            usage=usage_of(row, self._costs, self._table.source, line),
         )
 
     def _answer(self, row: Mapping[str, Any], line: int) -> str | None:

@@ -7,10 +7,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from rankproof._data.answers import ANSWER_FIELDS, ANSWERABLE_FIELD, Answer, Answers, AnswerState, as_answer, repeats_note
+from rankproof._data.answers import (
+    ANSWER_FIELDS,
+    ANSWERABLE_FIELD,
+    Answer,
+    Answers,
+    AnswerState,
+    AnswerUsage,
+    as_answer,
+    repeats_note,
+)
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries, Query, chunk_id, chunk_separator
-from rankproof._data.qrels import Qrels
+from rankproof._data.qrels import Judgement, Qrels, writer_of
 from rankproof._data.run import Run
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import made_id
@@ -56,6 +65,7 @@ class Sample:
     id: str | None = None
     cited: tuple[str, ...] = ()
     state: AnswerState | None = None
+    usage: AnswerUsage | None = None
 
 
 class LogMerge:
@@ -69,6 +79,7 @@ class LogMerge:
         self._thresholds = thresholds
         self.counts, self.columns, self.notes = ImportCounts(), dict[str, dict[str, None]](), list[str]()
         self.unused: dict[str, None] = {}
+        self.groups: dict[str, None] = {}
         self._importer, self._source = importer, source
         self._rows: dict[str, list[Sample]] = {}
         self._asked: set[str] = set()
@@ -104,6 +115,11 @@ class LogMerge:
         self.notes.extend(_missing_parts(dataset, has_runs=bool(runs), has_answers=bool(answers)))
         self.notes.extend(self._coverage(runs.keys() | answers.keys()))
         self.notes.extend(self._documents.notes())
+        for name, questions in self._of_answers.items():
+            differs = f"{for_message(name)} differs between the rows of {pluralise(questions, 'question')}"
+            self.notes.append(f"{differs}: it describes answers and makes no segments")
+        if segments := tuple(name for name in self.groups if name not in self._of_answers):
+            self.notes.append(f"columns that make segments (--by): {names_for_message(segments)}")
         if self.unused:
             self.notes.append(f"columns that are not used: {names_for_message(tuple(self.unused))}")
         columns = {role: " or ".join(names) for role, names in self.columns.items()}
@@ -182,8 +198,10 @@ class LogMerge:
     def _answer(self, sample: Sample) -> Answer:
         passages = None if sample.retrieved is None else tuple(map(self._documents.passage_id, sample.retrieved))
         if sample.answer is None:
-            return Answer("", given=passages, state="missing" if sample.state in (None, "answered") else sample.state)
-        answer = replace(as_answer(sample.answer), given=passages, cited=tuple(_cited_ids(sample, passages or ())))
+            state: AnswerState = "missing" if sample.state in (None, "answered") else sample.state
+            return Answer("", given=passages, state=state, usage=sample.usage)
+        cited = tuple(_cited_ids(sample, passages or ()))
+        answer = replace(as_answer(sample.answer), given=passages, cited=cited, usage=sample.usage)
         return answer if sample.state is None else replace(answer, state=sample.state)
 
     def _qrels(self, runs: Mapping[str, Run]) -> Qrels:
@@ -201,7 +219,15 @@ class LogMerge:
                 self.notes.append(f"{pluralise(unjudged, 'question')} {_LEFT_OUT}")
             if runs and not any(row.doc in grades.get(row.query, ()) for run in runs.values() for row in run.rows()):
                 self.notes.append(_RANKING_NOTES[-1])
-        return Qrels(grades, source=self._source.name)
+        writers = {query: writer for query in grades if (writer := writer_of(self._fields(query)))}
+        if not writers:
+            return Qrels(grades, source=self._source.name)
+        rows = (
+            Judgement(query, doc, grade, judge_label=writers.get(query, ""))
+            for query, docs in grades.items()
+            for doc, grade in docs.items()
+        )
+        return Qrels(rows, source=self._source.name)
 
     def _grades(self) -> dict[str, dict[str, int]]:
         """The grades by query and document; of several scores of a document, the highest counts."""
@@ -255,8 +281,20 @@ class LogMerge:
             )
 
     def _fields(self, query: str) -> dict[str, Any]:
-        """What the logs say of a question; of two rows, the first."""
-        return {name: value for sample in reversed(self._samples(query)) for name, value in sample.fields.items()}
+        """What the logs say of a question; of two rows, the first. Columns that differ between rows describe answers."""
+        rows = reversed(self._samples(query))
+        return {name: value for sample in rows for name, value in sample.fields.items() if name not in self._of_answers}
+
+    @cached_property
+    def _of_answers(self) -> dict[str, int]:
+        """The columns of groups that two rows of a question have different values of, and for how many questions."""
+        differing: dict[str, int] = {}
+        for query in self._questions:
+            samples = self._samples(query)
+            for name in self.groups:
+                if len({sample.fields[name] for sample in samples if name in sample.fields}) > 1:
+                    differing[name] = differing.get(name, 0) + 1
+        return differing
 
     def _samples(self, query: str) -> list[Sample]:
         """The rows of all logs that ask the question, the repeats of a log after its first row."""

@@ -46,6 +46,16 @@ ROLE_NAMES: Mapping[str, tuple[str, ...]] = {
     "query id": ("query_id", "question_id", "qid", "_id", "id"),
     "system": ("system", "app_name", "app_id"),
     "version of the system": ("app_version",),
+    "time in milliseconds": ("latency_ms", "latencyms", "response_time_ms", "duration_ms", "elapsed_ms"),
+    "time in seconds": (
+        *("latency", "latency_s", "latency_seconds", "response_time", "duration", "elapsed", "completion_time"),
+        "completiontime",
+    ),
+    "tokens of prompts": ("tokens_in", "prompt_tokens", "input_tokens", "prompt_eval_count"),
+    "tokens of replies": ("tokens_out", "completion_tokens", "output_tokens", "eval_count"),
+    "tokens": ("tokens", "total_tokens", "n_tokens", "token_count"),
+    "money": ("cost", "cost_usd", "total_cost", "token_cost", "tokencost", "price"),
+    "language model": ("model", "model_name", "llm", "deployment"),
 }
 """What a column holds, and its names in the logs of ragas, DeepEval, TruLens, LlamaIndex, Haystack, RAGChecker and rankproof."""
 RETRIEVED = ("retrieved contexts", "ids of retrieved contexts")
@@ -61,6 +71,13 @@ _SETTINGS: Mapping[str, str] = {
     "cited": "citations",
     "id": "query id",
     "system": "system",
+    "latency-ms": "time in milliseconds",
+    "latency-s": "time in seconds",
+    "tokens-in": "tokens of prompts",
+    "tokens-out": "tokens of replies",
+    "tokens": "tokens",
+    "cost": "money",
+    "model": "language model",
 }
 """The settings that name a column, and what it holds."""
 COLUMN_SETTINGS = {name: f"the column of the {role}, if not recognised by name" for name, role in _SETTINGS.items()}

@@ -29,7 +29,7 @@ from rankproof._io.streams import (
     read_blocks,
     transcode,
 )
-from rankproof.errors import RankproofError, UsageError, type_phrase
+from rankproof.errors import RankproofError, UsageError, for_message, type_phrase
 
 StrPath = str | os.PathLike[str]
 STDIN = "-"
@@ -117,7 +117,18 @@ def path_text(path: StrPath, argument: str = "a path") -> str:
         raise UsageError(f"{argument} cannot be {type_phrase(name)}", fix="pass a path, as text or as pathlib.Path")
     if not name:
         raise UsageError("the file path is empty", fix="specify the file")
+    if "\0" in name or not _is_encodable(name):
+        raise UsageError(f"no path can be {for_message(name)}", fix="leave out NUL and surrogate characters")
     return name
+
+
+def _is_encodable(name: str) -> bool:
+    """Whether the system can have a path of that name."""
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def first_bytes(opener: Opener, size: int) -> bytes:

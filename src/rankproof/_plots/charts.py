@@ -205,7 +205,7 @@ def _mean(gaps: QueryDifferences, measure: Measure) -> str:
     if gaps.interval is None:
         return words
     low, high = (format_points(end, measure).removesuffix(" pp") for end in gaps.interval)
-    return f"{words} (95% interval {low} to {high}; {describe_interval_method()})"
+    return f"{words} (95% CI [{low}, {high}]; {describe_interval_method()})"
 
 
 def _extreme_queries(gaps: QueryDifferences, medium: Medium) -> list[str]:

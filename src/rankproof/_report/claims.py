@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from rankproof._data.answers import Answer, References
-from rankproof._data.claims import CLAIM_TABLES, VERDICTS, ClaimVerdict
+from rankproof._data.claims import CLAIM_TABLES, VERDICTS, ClaimVerdict, tables_in_order
 from rankproof._data.sentences import sentence_spans
 from rankproof._data.wording.remarks import without_thinking
 from rankproof._results.experiment_result import ExperimentResult
@@ -77,8 +77,9 @@ class ClaimColumns:
         self._results, self._references = results, references
         self._texts, self._judges = TextList(), TextList()
         self._found: dict[tuple[str, str], dict[tuple[Any, ...], list[ClaimVerdict]]] = {}
+        self._tables = [*CLAIM_TABLES, *tables_in_order({claim.table for claim in results.claims} - set(CLAIM_TABLES))]
         for claim in results.claims:
-            key = (CLAIM_TABLES.index(claim.table), claim.judge, claim.claim.unit, claim.claim.reference)
+            key = (self._tables.index(claim.table), claim.judge, claim.claim.unit, claim.claim.reference)
             self._found.setdefault((claim.system, claim.query), {}).setdefault(key, []).append(claim)
 
     def of_answer(self, system: str, query: str, answer: Answer) -> list[dict[str, Any]]:
@@ -89,7 +90,7 @@ class ClaimColumns:
     def shared(self) -> dict[str, Any]:
         """What all checks refer to by index."""
         return {
-            "tables": list(CLAIM_TABLES),
+            "tables": self._tables,
             "verdicts": list(VERDICTS),
             "judges": self._judges.texts(),
             "texts": self._texts.texts(),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankproof._data.answers import Answer, Answers, references_from_queries
-from rankproof._data.claims import Against, Claim, ClaimVerdict, Evidence
+from rankproof._data.claims import CRITERION, Against, Claim, ClaimVerdict, Evidence
 from rankproof._data.dataset import Queries
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import Qrels
@@ -220,7 +220,7 @@ def claims_to_label(verdicts: Iterable[ClaimVerdict]) -> Iterator[ClaimVerdict]:
     """One verdict for each claim, whoever judged it: the one that was checked against the most contexts."""
     verdicts_by_claim: dict[tuple[str, str, Claim, Against], ClaimVerdict] = {}
     for verdict in verdicts:
-        if verdict.against in _LABELLED_AGAINST:
+        if verdict.against in _LABELLED_AGAINST or verdict.against.startswith(CRITERION):
             key = verdict.query, verdict.system, verdict.claim, verdict.against
             verdicts_by_claim[key] = max(verdicts_by_claim.get(key, verdict), verdict, key=lambda shown: shown.contexts_shown)
     return iter(verdicts_by_claim.values())
@@ -259,10 +259,18 @@ class ClaimTexts:
             texts = {1: None if answer is None else without_thinking(answer)}
         elif verdict.against == "reference":
             texts = {verdict.claim.reference: self._reference_text(verdict)}
+        elif verdict.against.startswith(CRITERION):
+            return self._seen_texts(verdict)
         else:
             texts = self._contexts(verdict)
         known = tuple((number, text) for number, text in texts.items() if text is not None)
         return known if len(known) == len(texts) else None
+
+    def _seen_texts(self, verdict: ClaimVerdict) -> tuple[tuple[int, str], ...]:
+        """What a person may look at beside an answer to grade: the known contexts, then the references."""
+        contexts = [text for text in self._contexts(verdict).values() if text is not None]
+        reference = self._references.get(verdict.query)
+        return tuple(enumerate((*contexts, *(() if reference is None else reference.answers)), start=1))
 
     def _contexts(self, verdict: ClaimVerdict) -> dict[int, str | None]:
         answer = self._answer(verdict)

@@ -102,6 +102,7 @@ class LoggedLabel(LogRecord):
     evidence: Evidence
     person: str
     when: str
+    score: float | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -117,7 +118,8 @@ class LoggedLabel(LogRecord):
 
     def _rarely_set(self) -> dict[str, Any]:
         reference = {} if self.reference == 1 else {"reference": self.reference}
-        return {**reference, **({"evidence": self.evidence} if self.evidence else {})}
+        score = {} if self.score is None else {"score": self.score}
+        return {**reference, **score, **({"evidence": self.evidence} if self.evidence else {})}
 
 
 def is_evidence(value: Any) -> bool:
@@ -188,10 +190,13 @@ class LabelLog(LoggedFile[LoggedLabel]):
         """The label that this person gave to a claim, None if there is none."""
         return self._history.of((self.person, item))
 
-    def save(self, item: ClaimItem, label: ClaimLabel, evidence: Evidence, fingerprint: str) -> None:
-        """Saves a label of this person; it is on disk when this returns."""
+    def save(
+        self, item: ClaimItem, label: ClaimLabel, evidence: Evidence, fingerprint: str, *, score: float | None = None
+    ) -> None:
+        """Saves a label of this person, of an answer that is graded with its score; it is on disk when this returns."""
         with self._lock:
-            self._append(self._record("labelled", item, label, _label_of(self.label(item.id)), evidence), fingerprint)
+            record = self._record("labelled", item, label, _label_of(self.label(item.id)), evidence)
+            self._append(replace(record, score=score), fingerprint)
 
     def undo(self, item: ClaimItem, fingerprint: str) -> None:
         """Removes this person's last label of the claim, which restores the previous one or none."""
@@ -200,7 +205,8 @@ class LabelLog(LoggedFile[LoggedLabel]):
             if last is None:
                 raise UsageError("this claim has no label", fix="label it first")
             evidence = () if before is None else before.evidence
-            self._append(self._record("undone", item, _label_of(before), last.label, evidence), fingerprint)
+            record = self._record("undone", item, _label_of(before), last.label, evidence)
+            self._append(replace(record, score=None if before is None else before.score), fingerprint)
 
     def _record(
         self, what: LabelAction, item: ClaimItem, label: ClaimLabel | None, previous: ClaimLabel | None, evidence: Evidence

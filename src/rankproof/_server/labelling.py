@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from rankproof._data.claims import Against, Evidence, Side
-from rankproof._formats.claims import CLAIM_LABELS
+from rankproof._data.claims import CRITERION, USEFUL_SCORE, Against, Evidence, Rubric, Side
+from rankproof._formats.claims import CLAIM_LABELS, ClaimLabel
 from rankproof._io.escape import json_block
+from rankproof._results.criteria import stored_rubric
 from rankproof._results.label_tasks import DEFAULT_QUESTIONS, ClaimItem, continued_draw, draw_claims
 from rankproof._results.result_json import CLAIMS_FILE
 from rankproof._server.label_log import (
@@ -162,12 +163,28 @@ class LabellingPages:
         """A claim with its texts, and this person's label."""
         item, own = _item(self._queue(entry), id), self._log(entry).label(id)
         label, evidence = (None, ()) if own is None else (own.label, own.evidence)
-        return json_response(200, {**_shown_texts(item), "label": label, "evidence": evidence})
+        rubric = self._rubric(entry, item)
+        given = None if rubric is None or own is None or own.score is None else rubric.grade(own.score)
+        graded = {} if rubric is None else {"asked": rubric.question, "grades": list(rubric.grades.items()), "grade": given}
+        return json_response(200, {**_shown_texts(item), **graded, "label": label, "evidence": evidence})
+
+    def _rubric(self, entry: LibraryEntry, item: ClaimItem) -> Rubric | None:
+        """The rubric by which a person grades an item; None for a claim."""
+        if not item.against.startswith(CRITERION):
+            return None
+        return stored_rubric(self._library.results(entry), item.against)
 
     def label(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
         """Saves a label."""
         queue, log = self._checked(entry)
         item, label = _item(queue, body.get("claim")), body.get("label")
+        rubric = self._rubric(entry, item)
+        if rubric is not None:
+            if type(grade := body.get("grade")) is not int or grade not in rubric.grades:
+                raise HttpError(400, f"the grade must be one of {', '.join(map(str, rubric.grades))}")
+            score = rubric.score(grade)
+            graded: ClaimLabel = "supported" if score >= USEFUL_SCORE else "not_stated"
+            return _record_change(queue, log, lambda: log.save(item, graded, (), queue.fingerprint, score=score))
         if label not in CLAIM_LABELS:
             raise HttpError(400, f"the label must be one of {', '.join(CLAIM_LABELS)}")
         evidence = _evidence(item, body.get("evidence", []))
@@ -244,7 +261,7 @@ def _evidence(item: ClaimItem, value: Any) -> Evidence:
 
 def _shown_texts(item: ClaimItem) -> dict[str, Any]:
     """The texts of the page; none says which system or judge the claim has."""
-    (asked, name), side = _SOURCE_NAMES[item.against], _SIDE_NAMES[item.claim.side]
+    (asked, name), side = _SOURCE_NAMES.get(item.against, ("", "Text")), _SIDE_NAMES[item.claim.side]
     item_name = side if item.claim.side == "nugget" else "Claim"
     start, end = item.span or (0, 0)
     parts = (item.side_text[:start], item.side_text[start:end], item.side_text[end:])

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from rankproof.measures._counts import TextResult as TextResult
     from rankproof.measures._counts import relstring as relstring
     from rankproof.measures._counts import runid as runid
+    from rankproof.measures._criterion import Criterion as Criterion
     from rankproof.measures._diversity import AP_IA as AP_IA
     from rankproof.measures._diversity import ERR_IA as ERR_IA
     from rankproof.measures._diversity import NRBP as NRBP

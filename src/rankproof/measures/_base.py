@@ -261,9 +261,10 @@ class RandomRanking(NamedTuple):
 class Measure(ABC):
     """A measure with its parameters; measures with equal parameters are equal.
 
-    `at` names the parameter that `@` sets, None if there is none; `needs` is an example of a measure that requires it. `suffix`
-    names the parameter that trec_eval and ranx write after a dot or an underscore. `aliases` are the names of other tools,
-    `alias_parameters` the parameters that an alias implies. `parity` names the tool that gives the same values to 1e-9.
+    `at` names the parameter that `@` sets, None if there is none; `needs` is an example of a measure that requires it.
+    `positional` names the parameter that may stand first without its name, `suffix` the one that trec_eval and ranx write after
+    a dot or an underscore. `aliases` are the names of other tools, `alias_parameters` the parameters that an alias implies.
+    `parity` names the tool that gives the same values to 1e-9.
     `family` groups measures in lists and documentation; `formula` is for a ranking of one query.
     `additive`: what a document adds depends on its own grade and rank alone; `best_by_grade`: no order is better than by grade.
 
@@ -283,6 +284,7 @@ class Measure(ABC):
     higher_is_better: ClassVar[bool | None] = True
     parity: ClassVar[Literal["trec_eval"] | None] = None
     at: ClassVar[str | None] = None
+    positional: ClassVar[str | None] = None
     needs: ClassVar[str | None] = None
     suffix: ClassVar[str | None] = None
     additive: ClassVar[bool] = False

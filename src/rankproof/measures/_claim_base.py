@@ -50,6 +50,11 @@ class ClaimMeasure(AnswerMeasure):
     tables: ClassVar[tuple[ClaimTable, ...]] = ()
 
     @property
+    def every_table(self) -> tuple[ClaimTable, ...]:
+        """The tables of its verdicts."""
+        return self.tables
+
+    @property
     def asks(self) -> bool:
         """Whether a judge is asked for verdicts; those of overlap only show what its value rests on."""
         return True
@@ -225,7 +230,10 @@ def _parts(measure: MeasureLike) -> Iterator[tuple[MeasureLike, bool]]:
         yield measure, False
         return
     for part in split_measures(measure):
-        yield ",".join((part.text, *part.more)), part.inside is not None and JUDGE in parse_parameters(part.inside)
+        yield (
+            ",".join((part.text, *part.more)),
+            part.inside is not None and JUDGE in parse_parameters(part.inside, positional="first"),
+        )
 
 
 def _judged_in(measure: Measure, known: Collection[Measure]) -> Measure:

@@ -35,6 +35,8 @@ _SUFFIXED = re.compile(r"(?P<name>.+?)[._](?P<suffix>[+-]?[0-9.][0-9.eE+-]*|(?:[
 _WORD = re.compile(r"(['\"]?)([A-Za-z][A-Za-z0-9-]*)\1")
 _QUOTED = re.compile(r"(['\"])([^'\"()\[\]{}@,=\s]+)\1")
 MODULE_AND_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
+_NAMES_FILE = re.compile(r"criterion\s*\(", re.IGNORECASE)
+"""A measure with a file, which may have changed since the text was parsed."""
 _FLAGS = {"True": True, "true": True, "False": False, "false": False}
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -95,10 +97,12 @@ def measure_syntax_error(text: str) -> UsageError:
     return UsageError(f'cannot read "{for_message(text)}" as a measure', fix="write it like nDCG@10 or nDCG(gain='exp')@10")
 
 
-def parse_parameters(inside: str) -> dict[str, ParameterValue]:
-    """The parameters between the brackets, each written name=value."""
+def parse_parameters(inside: str, positional: str | None = None) -> dict[str, ParameterValue]:
+    """The parameters between the brackets, each written name=value; the first may be the value of `positional` in quotes."""
     parameters: dict[str, ParameterValue] = {}
-    for part in _split_outside_brackets(inside, ","):
+    for at, part in enumerate(_split_outside_brackets(inside, ",")):
+        if at == 0 and positional is not None and _QUOTED.fullmatch(part):
+            part = f"{positional}={part}"
         name, equals, value = (side.strip() for side in part.partition("="))
         if not equals or not name.isidentifier() or name in parameters:
             raise UsageError(f'cannot read "{for_message(part)}" as a parameter', fix="write each parameter once, like rel=2")
@@ -137,7 +141,8 @@ def parse_gain_pairs(parts: list[str]) -> dict[float, float]:
 def parse_number(text: str, what: str) -> float:
     """A decimal number, an integer where it is written as one."""
     if not _NUMBER.fullmatch(text) or len(text) > 100:
-        raise UsageError(f'{what} "{for_message(text)}" is not a number', fix="write it like 10")
+        example = "0.5" if what == "recall" else "10"
+        raise UsageError(f'{what} "{for_message(text)}" is not a number', fix=f"write it like {example}")
     return int(text) if _INTEGER.fullmatch(text) else float(text)
 
 
@@ -153,7 +158,8 @@ def parse_measure(
 
 def parse_measures(texts: MeasureLike | Iterable[MeasureLike]) -> list[Measure]:
     """Every measure that the texts name, in order, without repeats."""
-    return list(_parse_text(texts) if isinstance(texts, str) else _parse_entries(texts))
+    is_cached = isinstance(texts, str) and not _NAMES_FILE.search(texts)
+    return list(_parse_text(texts) if is_cached and isinstance(texts, str) else _parse_entries(texts))
 
 
 # A loop over queries parses the same text each time.
@@ -168,7 +174,7 @@ def _parse_entries(texts: MeasureLike | Iterable[MeasureLike]) -> tuple[Measure,
     measures = [
         measure
         for entry in entries
-        for measure in ([entry.complete()] if isinstance(entry, Measure) else _parse_list(entry, replaced))
+        for measure in ([entry.complete()] if isinstance(entry, Measure) else _parsed(entry, replaced))
     ]
     if not measures:
         raise UsageError("no measure is named", fix="specify one, like nDCG@10")
@@ -207,6 +213,10 @@ def _replaced_names(texts: Sequence[str]) -> frozenset[str]:
     return frozenset(suffixed[0].lower() for part in parts if (suffixed := part.split_suffix()))
 
 
+def _parsed(text: str, replaced: frozenset[str]) -> tuple[Measure, ...]:
+    return _parse_list.__wrapped__(text, replaced) if _NAMES_FILE.search(text) else _parse_list(text, replaced)
+
+
 @lru_cache(maxsize=256)
 def _parse_list(text: str, replaced: frozenset[str] = frozenset()) -> tuple[Measure, ...]:
     return tuple(measure.complete() for part in split_measures(text) for measure in _measures_of(part, replaced))
@@ -224,7 +234,8 @@ def _measures_of(part: MeasureText, replaced: frozenset[str]) -> Sequence[Measur
         what, fix = AMBIGUOUS_NAMES[part.name]
         raise UsageError(what, fix=fix)
     is_trec_rbp = part.name == "rbp" and part.inside is None and part.at is None
-    base = _measure_named(_TREC_RBP if is_trec_rbp else part.name)(**_parameters(part))
+    named = _measure_named(_TREC_RBP if is_trec_rbp else part.name)
+    base = named(**_parameters(part, named.positional))
     ats = () if part.at is None else (*part.at.split("/"), *part.more)
     if not ats and part.inside is None:
         ats = ONLY_TREC_CUTOFFS.get(part.name.lower(), ())
@@ -282,8 +293,8 @@ def _paired_parameters(pairs: Sequence[str]) -> dict[str, ParameterValue]:
     return parameters | ({"gain": parse_gain_pairs(gains)} if gains else {})
 
 
-def _parameters(part: MeasureText) -> dict[str, ParameterValue]:
-    parameters = parse_parameters(part.inside or "")
+def _parameters(part: MeasureText, positional: str | None = None) -> dict[str, ParameterValue]:
+    parameters = parse_parameters(part.inside or "", positional)
     if part.level is not None:
         parameters["rel"] = parse_number(part.level, "rel")
     return dict(_translate_parameter(name, value) for name, value in parameters.items())

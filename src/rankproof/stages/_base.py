@@ -154,12 +154,6 @@ class BuildContext:
     engines: EngineOptions = EngineOptions()
     executor: Executor = field(default_factory=SerialExecutor)
 
-    @property
-    def task_threads(self) -> int:
-        """The threads of one task of the executor: all of them where there is one partition, else a share for each worker."""
-        at_once = min(self.executor.workers, max(1, len(self.corpus.partitions)))
-        return max(1, self.threads // at_once)
-
 
 class BuiltPart(Protocol):
     """What a searcher or loaded scorer reports; a subclass overrides what is not empty."""

@@ -75,7 +75,7 @@ def _credits(result: Result, measure: ClaimMeasure, label: str) -> Credits:
         (*claim_key(claim), claim.claim.text, claim.shown): claim.verdict == "supported"
         for claim in result.claims
         if claim.judge == label
-        and claim.table in measure.tables
+        and claim.table in measure.every_table
         and claim.verdict != "failed"
         and has_unit(claim.claim, unit_of(measure))
     }

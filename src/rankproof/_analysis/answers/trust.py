@@ -39,6 +39,11 @@ _TABLE_WORDS: Mapping[ClaimTable, str] = {
 }
 
 
+def _table_words(table: ClaimTable) -> str:
+    """The table in words; of a criterion the name of its rubric."""
+    return _TABLE_WORDS.get(table) or f"grades by {table.split(':')[1]}"
+
+
 @dataclass(frozen=True, slots=True)
 class _LabelledClaim:
     """The verdict of a judge on a claim, with the labels that people gave to it."""
@@ -201,8 +206,8 @@ def agreement_table(calibrations: Sequence[Calibration], notes: tuple[str, ...] 
             *([Column("judge")] if several else []),
             Column("claims"),
             Column("agreement"),
-            Column("value", "value", "AUC: .5 is chance; kappa: 1 is full agreement, 0 is chance"),
-            Column("95% interval", "interval", "Student's t over queries"),
+            Column("value", "value", "AUC: 0.5 is chance; kappa: 1 is full agreement, 0 is chance"),
+            Column("95% CI", "interval", "Student's t over queries"),
             Column("labels", "count", "labels that say whether a claim is supported"),
         ),
         tuple(
@@ -224,7 +229,7 @@ def _agreement_rows(calibration: Calibration) -> Iterator[tuple[CellValue, ...]]
     }
     for name, (value, interval) in named.items():
         pair = None if interval is None else (interval[0], interval[1])
-        yield _TABLE_WORDS[calibration.table], name, value, pair, calibration.labels
+        yield _table_words(calibration.table), name, value, pair, calibration.labels
 
 
 def _agreement_sentences(calibrations: Sequence[Calibration], *, several: bool) -> Iterator[str]:
@@ -232,7 +237,7 @@ def _agreement_sentences(calibrations: Sequence[Calibration], *, several: bool) 
 
     def names_of(calibrations: Sequence[Calibration]) -> str:
         return ", ".join(
-            (f"{for_message(calibration.judge)} " if several else "") + _TABLE_WORDS[calibration.table]
+            (f"{for_message(calibration.judge)} " if several else "") + _table_words(calibration.table)
             for calibration in calibrations
         )
 
@@ -244,7 +249,7 @@ def _agreement_sentences(calibrations: Sequence[Calibration], *, several: bool) 
     if chance := [
         calibration for calibration in rest if calibration.auc_interval is not None and calibration.auc_interval[0] <= 0.5
     ]:
-        yield f"Not shown to tell supported claims from others, as the AUC may be .5: {names_of(chance)}."
+        yield f"Not shown to tell supported claims from others, as the AUC may be 0.5: {names_of(chance)}."
 
 
 def _agreement_notes(judge: str, calibrations: Sequence[Calibration], matched: _Matched) -> Iterator[str]:
@@ -285,7 +290,7 @@ def _means_table(judge: str, result: Result, matched: _Matched) -> Table:
             Column("measure"),
             Column("mean of", "text", "the judge, the labels alone, or both"),
             Column("value", "value"),
-            Column("95% interval", "interval", INTERVAL_METHOD),
+            Column("95% CI", "interval", INTERVAL_METHOD),
             Column("claims", "count", "all claims, or those with a label"),
             Column("weight", "value", "the judge's share in the corrected mean"),
         ),
@@ -402,6 +407,6 @@ def _labels(measure: ClaimMeasure, calibrations: Iterable[Calibration]) -> int:
     wanted = [
         calibration
         for calibration in calibrations
-        if calibration.table in measure.tables and matching_label(measure.judge, [calibration.judge])
+        if calibration.table in measure.every_table and matching_label(measure.judge, [calibration.judge])
     ]
     return min((known.labels for known in wanted), default=0)

@@ -336,7 +336,7 @@ def labelled_claims(inputs: AnalysisInput, measure: ClaimMeasure, systems: Seque
     judge = matching_label(measure.judge, dict.fromkeys(claim.judge for claim in inputs.result.claims))
     claims: dict[ClaimKey, ClaimVerdict] = {}
     for claim in inputs.result.claims:
-        is_labelled = claim.table in measure.tables and claim.against != "question" and claim.claim.remark is None
+        is_labelled = claim.table in measure.every_table and claim.against != "question" and claim.claim.remark is None
         if claim.judge == judge and claim.system in systems and is_labelled and has_unit(claim.claim, unit_of(measure)):
             key = claim_key(claim)
             claims[key] = max(claims.get(key, claim), claim, key=lambda verdict: verdict.contexts_shown)

@@ -29,7 +29,9 @@ def judge_leads_sentences(decision: Decision) -> Iterator[str]:
     leader, n = decision.of(str(decision.leader)), pluralise(decision.n, "question")
     value = f"{leader.value:.3f} {decision.measure}"
     unchecked = f"{by_unchecked_judge(str(decision.judge))}, {for_message(leader.name)}"
-    if any(pair.difference == 0 for pair in decision.against):
+    if not decision.against:
+        yield f"Nothing is compared: no question has values of {decision.measure} from two systems."
+    elif any(pair.difference == 0 for pair in decision.against):
         equal = next(pair.other for pair in decision.against if pair.difference == 0)
         yield f"{unchecked} and {for_message(equal)} lead: {value}, {n}. Whether people agree is not known."
     else:
@@ -85,7 +87,7 @@ def labels_not_decided(decision: Decision) -> Iterator[str]:
         digits, unit = (".1f", " pp") if decision.measure.is_fraction else (".3g", "")
         apart, low, high = (f"{scale * end:z{digits}}" for end in (pair.difference, *ci))
         names = f"{for_message(pair.system)} minus {for_message(pair.other)}"
-        yield f"{names}: {apart}{unit}, 95% CI {low} to {high}."
+        yield f"{names}: {apart}{unit}, 95% CI [{low}, {high}]."
 
 
 def _labels_needed(decision: Decision) -> str:

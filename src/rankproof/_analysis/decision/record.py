@@ -38,6 +38,7 @@ Reason = Literal[
     "risk",
     "missing",
     "unjudged",
+    "ties",
     "few_labels",
     "judge_not_checked",
     "few_users",
@@ -48,12 +49,12 @@ Reason = Literal[
 """Why nothing is decided."""
 UnjudgedClaim = Literal["safe", "better"]
 """What unjudged documents could refute: that the risk is within its limit, or that a system is better."""
-CostUnit = Literal["given", "money", "ms"]
+CostUnit = Literal["given", "money", "ms", "tokens"]
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The cost of each system, None where unknown: given numbers, money per query, or the p50 of `timed` queries in ms."""
+    """The cost of each system, None if unknown: numbers of the user, money or tokens per query, or the p50 of `timed` queries."""
 
     unit: CostUnit | None = None
     by_system: Mapping[str, float | None] = field(default_factory=dict)

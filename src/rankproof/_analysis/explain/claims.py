@@ -135,7 +135,7 @@ def _claim_tables(name: ClaimTable, explained: ExplainedClaims) -> Iterator[Tabl
     """The claims of a table, by reference where the table has references."""
     groups = by_reference(explained.verdicts[name])
     for reference, verdicts in groups.items():
-        title = _TABLE_TITLES[name]
+        title = _TABLE_TITLES.get(name, "The answer, graded by the rubric")
         if len(groups) > 1:
             title = title.replace("the reference", f"reference {reference}")
         columns = (
@@ -325,6 +325,12 @@ def _cites(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     return f"{sum_text} ({invented} of them no context)" if invented else sum_text
 
 
+def _grade(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
+    """The grade with the reason that the judge gave, on the scale from 0 to 1."""
+    (verdict,) = explained.verdicts[measure.every_table[0]]
+    return f"{verdict.reason or 'labelled by people'}: on a scale from 0 to 1"
+
+
 _ARITHMETIC: Mapping[str, Callable[[ExplainedClaims, ClaimMeasure], str]] = {
     "Faithfulness": _mean_of("answer-contexts"),
     "Hallucination": _unsupported,
@@ -338,6 +344,7 @@ _ARITHMETIC: Mapping[str, Callable[[ExplainedClaims, ClaimMeasure], str]] = {
     "ContextRelevance": _mean_of("context-question", "context"),
     "Utilisation": _used_share,
     "Noise": _misled,
+    "Criterion": _grade,
     "CiteP": _cites,
     "CiteR": _cites,
     "NuggetR": _nuggets,

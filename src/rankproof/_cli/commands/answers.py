@@ -131,7 +131,7 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
         _save(source, answer_input, args, args.looks if logged is None else logged.comparison.decision.looks)
     comparison = None if logged is None else _added_to_log(logged, args)
     _show_answers(answer_input, comparison, trust, args, terminal)
-    terminal.notes(source.notes, every=True)
+    terminal.notes(source.notes)
     if args.output is not None:
         folder = escape_invisible(shlex.quote(args.output))
         terminal.note(f"results saved in {folder}; a page with every answer: rankproof report {folder}")
@@ -244,7 +244,7 @@ def _show_answers(
             tables = [replace(comparison.table, sentences=comparison.decision.sentences), *comparison.tables, *tables]
         notes = (*notes, *comparison.notes)
     _show(tables, args, terminal)
-    terminal.notes(notes, every=True)
+    terminal.notes(notes)
     if answer_input.retrieval is not None and not _is_of_claims(answer_input):
         show_value_notes(_retrieval_result(answer_input), terminal)
 
@@ -264,6 +264,7 @@ def _show(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal)
 
 def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Trust, args: argparse.Namespace) -> Iterator[Table]:
     """The means, then why they are what they are."""
+    from rankproof._analysis.answers.costs import cost_table
     from rankproof._analysis.answers.quality import claim_means_table, means_table
     from rankproof._analysis.decision.repeats import result_repeats_tables
 
@@ -274,6 +275,8 @@ def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Tr
         yield means_table(answer_input.inputs, level=1 - args.alpha)
     if comparison is None:
         yield from result_repeats_tables(answer_input.inputs.result)
+    if (costs := cost_table(answer_input.answers, None if comparison is None else comparison.baseline)) is not None:
+        yield costs
     if not _is_of_claims(answer_input):
         yield from _reference_tables(answer_input)
     if args.by or not _is_of_claims(answer_input):

@@ -41,15 +41,33 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     table = measure_list.as_descriptions if args.names else measure_list.as_table
     render = {"table": table, "json": measure_list.as_json, "markdown": measure_list.as_markdown}[args.format]
     terminal.show(render(list(dict.fromkeys(shown)), terminal.render_options()))
+    if args.names and args.format == "table":
+        terminal.show("".join(_prompt(measure) for measure in dict.fromkeys(shown)))
     return 0
 
 
+def _prompt(measure: Measure) -> str:
+    """What a judge reads of the rubric of a criterion; empty for any other measure."""
+    from rankproof.measures._criterion import RubricGrade
+
+    if not isinstance(measure, RubricGrade):
+        return ""
+    from rankproof._judge.claims.rubrics import rubric_prompt
+
+    system, prompt = rubric_prompt(measure.criterion)
+    return f"\nWhat the judge reads of {measure.rubric}:\n\n{system}\n\n{prompt}\n"
+
+
 def _measures_named(text: str, every: Sequence[Measure]) -> list[Measure]:
-    """The measures of that name or alias, which may lack a required cutoff."""
+    """The measures of that name or alias, which may lack a required cutoff; a criterion with its rubric."""
+    from rankproof.measures._criterion import RubricGrade
     from rankproof.measures._parse import parse_measure
 
     exact = [measure for measure in every if text.lower() in map(str.lower, (measure.name, *measure.aliases))]
-    return exact or [measure for measure in every if measure.name == parse_measure(text).name]
+    if exact:
+        return exact
+    named = parse_measure(text)
+    return [named] if isinstance(named, RubricGrade) else [measure for measure in every if measure.name == named.name]
 
 
 COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

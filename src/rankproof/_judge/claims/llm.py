@@ -33,6 +33,7 @@ from rankproof._judge.claims.base import (
     source_characters,
     task_pieces,
 )
+from rankproof._judge.claims.rubrics import RUBRIC_PROMPT, RUBRIC_SYSTEM, rubric_ask
 from rankproof._judge.judges import USE as GRADING
 from rankproof._judge.judges import LLMJudge, parse_grade
 from rankproof._llm.budget import Estimate
@@ -66,7 +67,10 @@ class LLMClaimSettings:
     @cached_property
     def digest(self) -> str:
         """The digest of the settings and of all prompts."""
-        texts = (prompts.VERDICT_SYSTEM, prompts.VERDICT_PROMPT, prompts.EXTRACTION_SYSTEM, prompts.EXTRACTION_PROMPT)
+        texts = (
+            *(prompts.VERDICT_SYSTEM, prompts.VERDICT_PROMPT, prompts.EXTRACTION_SYSTEM, prompts.EXTRACTION_PROMPT),
+            *(RUBRIC_SYSTEM, RUBRIC_PROMPT),
+        )
         tables: Mapping[str, Any] = {str(table): prompt for table, prompt in prompts.TABLE_PROMPTS.items()}
         return identity_key(self, SENTENCE_RULES, texts, tables, [self.grader(table) for table in GRADED_TABLES])
 
@@ -94,6 +98,7 @@ class LLMClaimJudge:
     """Asks for the verdicts on all claims of a task at once; in several requests where claims or sources do not fit in one."""
 
     has_scores = False
+    grades_by_rubric = True
 
     def __init__(self, name: str, settings: LLMClaimSettings, session: LLMSession) -> None:
         self.name, self._settings, self._session = name, settings, session
@@ -171,6 +176,8 @@ class LLMClaimJudge:
         return tuple(f"{self.name}: {note}" for note in notes)
 
     def _asks(self, at: int, task: ClaimTask) -> list[_TaskAsk]:
+        if task.rubric is not None:
+            return [_TaskAsk(at, [0], rubric_ask(task, task.rubric, self._characters, reverse=self._settings.reverse))]
         if task.table in GRADED_TABLES:
             return self._grade_asks(at, task) if task.case.question.strip() else []
         pieces = task_pieces(task, self._characters, reverse=self._settings.reverse)

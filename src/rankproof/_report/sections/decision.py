@@ -48,7 +48,7 @@ def interval_text(pair: PairRecord, measured: MeasureResult) -> str:
     if pair.ci is None:
         return f"{pair.wins + pair.losses:,} of {pluralise(pair.n, 'query', 'queries')} differ, too few for an interval"
     low, high = (format_points(end, measured.measure).removesuffix(" pp") for end in pair.ci)
-    return f"95% CI {low} to {high}"
+    return f"95% CI [{low}, {high}]"
 
 
 def answer_sentences(context: ReportContext, *, where: str = "; the section Answers shows what lowers it") -> list[str]:

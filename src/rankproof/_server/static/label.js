@@ -1,4 +1,5 @@
 
+const labelButtons = [...parts.grades.querySelectorAll("button")];
 const state = {
   labels: new Map(Object.entries(data.labels)),
   skipped: new Set(),
@@ -48,9 +49,32 @@ function showClaim(claim) {
   const evidence = new Set(claim.evidence.map((pair) => pair.join(".")));
   for (const option of options()) mark(option, evidence.has(option.dataset.at));
   for (const option of options().slice(0, 1)) option.tabIndex = 0;
-  for (const button of parts.grades.querySelectorAll("button")) {
-    button.setAttribute("aria-pressed", String(button.dataset.label === claim.label));
+  showButtons(claim);
+}
+
+/** The labels of a claim, or the grades of a rubric. */
+function showButtons(claim) {
+  const graded = claim.grades !== undefined;
+  const buttons = graded ? claim.grades.map(gradeButton) : labelButtons;
+  parts.grades.replaceChildren(...buttons);
+  for (const button of buttons) {
+    const chosen = graded ? Number(button.dataset.grade) === claim.grade : button.dataset.label === claim.label;
+    button.setAttribute("aria-pressed", String(chosen));
   }
+}
+
+function gradeButton([grade, meaning], at) {
+  const made = element("button", "", element("kbd", "", String(at + 1)), " ", element("span", "", element("b", "", String(grade)), ` ${meaning}`));
+  made.type = "button";
+  made.dataset.grade = String(grade);
+  made.dataset.key = String(at + 1);
+  made.addEventListener("click", () => press(made));
+  return made;
+}
+
+function press(button) {
+  const { label: name, grade } = button.dataset;
+  return grade === undefined ? label(name) : save({ grade: Number(grade) }, [], `grade ${grade}`);
 }
 
 /** Shows the claim in the middle of a long text, which scrolls by itself; of a long claim the beginning. */
@@ -143,16 +167,20 @@ function count() {
 }
 
 async function label(label) {
+  const marked = data.marked.includes(label) ? evidence() : [];
+  await save({ label, evidence: marked }, marked, data.names[label].toLowerCase());
+}
+
+async function save(given, marked, name) {
   const claim = state.at;
   if (claim === null) return;
-  const marked = data.marked.includes(label) ? evidence() : [];
-  const saved = await change(data.label, { claim, label, evidence: marked });
+  const saved = await change(data.label, { claim, ...given });
   if (saved === null) return;
   state.labels = new Map(Object.entries(saved.labels));
   state.labelled.push(claim);
   count();
   const sentences = marked.length === 0 ? "" : `, with ${marked.length} ${marked.length === 1 ? "sentence" : "sentences"}`;
-  showStatus(`Saved: ${data.names[label].toLowerCase()}${sentences}.`);
+  showStatus(`Saved: ${name}${sentences}.`);
   await showAndFocus(next());
 }
 
@@ -189,7 +217,7 @@ function onKey(event) {
   const key = event.key.toLowerCase();
   const button = parts.grades.querySelector(`[data-key="${CSS.escape(key)}"]`);
   const actions = { s: skip, b: back, u: undo, j: () => move(1), k: () => move(-1), x: toggleFocused };
-  const action = button === null ? actions[key] : () => label(button.dataset.label);
+  const action = button === null ? actions[key] : () => press(button);
   if (action === undefined) return;
   event.preventDefault();
   action();
@@ -208,9 +236,7 @@ function onListKey(event) {
   else move(steps);
 }
 
-for (const button of parts.grades.querySelectorAll("button")) {
-  button.addEventListener("click", () => label(button.dataset.label));
-}
+for (const button of labelButtons) button.addEventListener("click", () => press(button));
 parts.skip.addEventListener("click", skip);
 parts.back.addEventListener("click", back);
 parts.undo.addEventListener("click", undo);

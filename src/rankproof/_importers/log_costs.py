@@ -1,0 +1,90 @@
+"""Columns of RAG logs besides questions and answers: what an answer cost, and the groups of questions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from rankproof._data.answers import AnswerUsage
+from rankproof._formats.source_table import SourceTable
+from rankproof._importers.builder import plain_value
+from rankproof._importers.cells import TableCell
+
+_NUMBERS: Mapping[str, tuple[str, float]] = {
+    "time in seconds": ("latency_ms", 1000.0),
+    "time in milliseconds": ("latency_ms", 1.0),
+    "tokens of prompts": ("tokens_in", 1.0),
+    "tokens of replies": ("tokens_out", 1.0),
+    "tokens": ("tokens", 1.0),
+    "money": ("cost", 1.0),
+}
+"""What a column holds, the field of AnswerUsage, and the factor to its unit; of two for one field, the later one counts."""
+_MODEL = "language model"
+COSTS = (*_NUMBERS, _MODEL)
+_MOST_GROUPS, _LONGEST_GROUP = 20, 60
+
+
+def cost_columns(table: SourceTable, roles: Mapping[str, str]) -> dict[str, str]:
+    """The columns of costs by what they hold: those of which each value that is not missing is a number, or a model's name."""
+    columns = {role: roles[role] for role in COSTS if role in roles}
+    for _, row in table.rows():
+        for role, name in tuple(columns.items()):
+            cell = TableCell(row.get(name), name, table.source, None)
+            fits = _is_name(cell.value) if role == _MODEL else _number(cell) is not None
+            if not cell.is_missing and not fits:
+                del columns[role]
+    return columns
+
+
+def usage_of(row: Mapping[str, Any], columns: Mapping[str, str], source: str, line: int) -> AnswerUsage | None:
+    """What the answer of a row cost; None if the row does not say it. A number below 0 is an error."""
+    values: dict[str, Any] = {}
+    for role, (field, factor) in _NUMBERS.items():
+        cell = TableCell(row.get(columns.get(role, "")), columns.get(role, ""), source, line)
+        number = None if cell.is_missing else _number(cell)
+        if number is None:
+            continue
+        if not 0 <= number < math.inf:
+            raise cell.error(f"is {number:g}", "write a number of at least 0, or leave it empty")
+        values[field] = factor * number
+    if _MODEL in columns and _is_name(model := row.get(columns[_MODEL])):
+        values["model"] = str(model).strip()
+    return AnswerUsage(**values) if values else None
+
+
+def group_columns(table: SourceTable, names: Iterable[str], known: Collection[str]) -> dict[str, str]:
+    """The columns whose values make groups: 2 to 20 short values, each of which but few rows lack or have alone."""
+    values: dict[str, dict[Any, int]] = {name: {} for name in names if name and name not in known}
+    rows = 0
+    for _, row in table.rows():
+        rows += 1
+        for name, counts in tuple(values.items()):
+            value = plain_value(row.get(name))
+            if value is None or value == "":
+                continue
+            if not _is_group(value) or len(counts) > _MOST_GROUPS:
+                del values[name]
+                continue
+            counts[value] = counts.get(value, 0) + 1
+    return {name: name for name, counts in values.items() if 2 <= len(counts) <= min(_MOST_GROUPS, rows // 2)}
+
+
+def _is_group(value: Any) -> bool:
+    return isinstance(value, bool) or (isinstance(value, str) and len(value) <= _LONGEST_GROUP and "\n" not in value)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and len(value) <= _LONGEST_GROUP and "\n" not in value
+
+
+def _number(cell: TableCell) -> float | None:
+    """The number in a cell, also as text; None for anything else."""
+    value = cell.value
+    if isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if math.isnan(number) else number
