@@ -19,7 +19,7 @@ from rankproof._data.answers import (
 )
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries, Query, chunk_id, chunk_separator
-from rankproof._data.qrels import Qrels
+from rankproof._data.qrels import Judgement, Qrels, writer_of
 from rankproof._data.run import Run
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import made_id
@@ -219,7 +219,15 @@ class LogMerge:
                 self.notes.append(f"{pluralise(unjudged, 'question')} {_LEFT_OUT}")
             if runs and not any(row.doc in grades.get(row.query, ()) for run in runs.values() for row in run.rows()):
                 self.notes.append(_RANKING_NOTES[-1])
-        return Qrels(grades, source=self._source.name)
+        writers = {query: writer for query in grades if (writer := writer_of(self._fields(query)))}
+        if not writers:
+            return Qrels(grades, source=self._source.name)
+        rows = (
+            Judgement(query, doc, grade, judge_label=writers.get(query, ""))
+            for query, docs in grades.items()
+            for doc, grade in docs.items()
+        )
+        return Qrels(rows, source=self._source.name)
 
     def _grades(self) -> dict[str, dict[str, int]]:
         """The grades by query and document; of several scores of a document, the highest counts."""

@@ -12,14 +12,13 @@ from rankproof._analysis.decision.record import Decision, Reason
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import ranked_documents
+from rankproof._data.qrels import writer_of
 from rankproof._data.text import in_a_sentence
 from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof.errors import escape_invisible
 from rankproof.measures._answers import AnswerSimilarity, TextMeasure
 from rankproof.measures._base import Measure
 
-GENERATED_BY = "generated_by"
-"""The field of a query that a language model or rules wrote, with its reference answer."""
 _OTHER_REASONS: tuple[Reason, ...] = ("no_system", "one_system", "all_worst", "failed_calls")
 """Reasons why not even the judge has a leader."""
 
@@ -50,7 +49,7 @@ def _reference_writers(inputs: AnalysisInput, queries: Sequence[str]) -> list[st
     texts: Mapping[str, Query] = inputs.texts or {}
     fields = [texts[query].fields for query in queries if query in texts]
     more = [field["metadata"] for field in fields if isinstance(field.get("metadata"), Mapping)]
-    return [str(field[GENERATED_BY]) for field in (*fields, *more) if GENERATED_BY in field]
+    return [writer for field in (*fields, *more) if (writer := writer_of(field))]
 
 
 def _judge_name(label: str) -> str:
