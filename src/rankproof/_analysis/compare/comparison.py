@@ -33,6 +33,7 @@ from rankproof._analysis.compare.joined_values import (
 )
 from rankproof._analysis.compare.pairs import PairComparison, compare_named_pairs, compare_pairs
 from rankproof._analysis.compare.segment_differences import SEGMENT_DIFFERENCES, SegmentDifference, compared_pairs, segment_tables
+from rankproof._analysis.compare.sessions import by_session
 from rankproof._analysis.compare.significance import all_systems_notes
 from rankproof._analysis.compare.tables import (
     PairRecord,
@@ -183,21 +184,23 @@ def compare_inputs(
         return _nothing_retrieved(inputs, primary)
     whole, *others = decision_values(kept, measures, primary)
     systems = ComparedSystems.of(_with_labels(kept, whole.measures[0], labels), whole, costs_of)
-    joined, shown_baseline = systems.joined, named if named in kept.systems else default_baseline(kept)
+    joined, shown_baseline = by_session(systems.joined), named if named in kept.systems else default_baseline(kept)
     against = None if named is None else shown_baseline
-    tested = [(values, _tested(values, against, pairs, options)) for values in (joined, *others)]
+    rows = [joined, *map(by_session, others)]
+    tested = [(values, _tested(values, against, pairs, options)) for values in rows]
     decision = decide_systems(systems, rule, named=named, baseline=shown_baseline)
     decision = replace(decision, reused_replies=reused_replies(inputs.system_runs))
     notes = (
         *left_out_notes(empty, named, shown_baseline),
         *answering_notes(answering),
         *_decision_notes(systems, decision),
-        *_other_sizes(joined, others),
+        *_session_notes(systems.joined),
+        *_other_sizes(joined, rows[1:]),
         *(all_systems_notes(joined, options.test) if tested[0][1] else ()),
         *_power_notes(tested[0][1], joined, options),
     )
     comparison = _comparison(tested, decision, shown_baseline, named is not None, empty, notes, options)
-    return _with_further_tables(comparison, joined, groupings, against)
+    return _with_further_tables(comparison, systems.joined, groupings, against)
 
 
 def _with_labels(inputs: AnalysisInput, measure: Measure, labels: str | None) -> AnalysisInput:
@@ -229,6 +232,13 @@ def _with_further_tables(
     doubt = (table,) if (table := doubt_table(decision)) is not None else ()
     every = (*repeats, *tables, *comparison.tables, *doubt)
     return replace(comparison, segments=segments, tables=every, notes=(*comparison.notes, *notes))
+
+
+def _session_notes(joined: JoinedValues) -> Iterator[str]:
+    """How many questions the sessions have."""
+    if joined.sessions is not None:
+        questions, sessions = pluralise(len(joined.queries), "question"), pluralise(len(set(joined.sessions)), "session")
+        yield f"{questions} of {sessions}: turns of a session are not independent, so sessions are the sample"
 
 
 def _other_sizes(joined: JoinedValues, others: Sequence[JoinedValues]) -> Iterator[str]:

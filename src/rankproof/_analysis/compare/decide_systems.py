@@ -18,6 +18,7 @@ from rankproof._analysis.compare.decision_data import (
     without_copies,
 )
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
+from rankproof._analysis.compare.sessions import by_session
 from rankproof._analysis.compare.unjudged_documents import audit_command, checked_judgements, with_unjudged_documents
 from rankproof._analysis.compare.value_judge import checked_labels_by, judge_of_values
 from rankproof._analysis.decision.decide import DecisionData, decide
@@ -87,6 +88,9 @@ def decide_systems(systems: ComparedSystems, rule: DecisionRule, *, named: str |
         distinct = replace(systems, inputs=kept, joined=without_copies(joined, copies), whole=without_copies(whole, copies))
     data = _decision_data(distinct, is_complete=rule.judgements is not None)
     decision = _decision(distinct, data, rule, margin=margin, named=named)
+    if distinct.joined.sessions is not None:
+        counts = () if distinct.joined.missing is None else distinct.joined.missing.counts(distinct.joined.systems)
+        decision = replace(decision, sessions=decision.n, missing=counts if decision.missing or not decision.labelled else ())
     if rule.judgements is None:
         decision = with_unjudged_documents(distinct.inputs, distinct.whole, data, decision)
     decision = replace(decision, judgements=rule.judgements)
@@ -99,16 +103,18 @@ def decide_systems(systems: ComparedSystems, rule: DecisionRule, *, named: str |
 def _decision_data(systems: ComparedSystems, *, is_complete: bool) -> DecisionData:
     """What the decision on the primary measure is made of."""
     inputs, joined = systems.inputs, systems.joined
-    measure, queries = joined.measures[0], len(systems.whole.queries)
+    measure, queries, rows = joined.measures[0], len(systems.whole.queries), by_session(joined)
+    by_query = None if is_complete else judged_only_values(inputs, inputs.result, str(measure), joined.queries)
+    judged_only = None if by_query is None else by_session(replace(joined, values=by_query[None], missing=None)).values[0]
     return DecisionData(
         measure=measure,
         systems=joined.systems,
-        values=joined.values[0],
-        weights=joined.weights,
+        values=rows.values[0],
+        weights=rows.weights,
         costs=systems.costs,
         failed=failed_calls(inputs),
-        judged_only=None if is_complete else judged_only_values(inputs, inputs.result, str(measure), joined.queries),
-        missing=joined.missing,
+        judged_only=judged_only,
+        missing=rows.missing,
         queries=queries,
         without_relevant=queries - len(joined.queries),
     )
@@ -121,7 +127,7 @@ def _decision(
     inputs, joined = systems.inputs, systems.joined
 
     def decide_by(data: DecisionData, mode: Looks = rule.looks) -> Decision:
-        return decide(data, margin=margin, baseline=named, looks=mode, interval=_interval_of(joined), seed=rule.seed)
+        return decide(data, margin=margin, baseline=named, looks=mode, interval=_interval_of(by_session(joined)), seed=rule.seed)
 
     judge = judge_of_values(inputs, data.measure, joined.queries)
     if judge is not None and rule.labels_by is None:

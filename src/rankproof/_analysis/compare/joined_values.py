@@ -11,8 +11,9 @@ import numpy as np
 
 from rankproof._analysis.decision.scenarios import MissingValues, PartlyMissing, best_value
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._data.answers import references_from_queries
+from rankproof._data.answers import SESSION_FIELD, references_from_queries
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray, weight_column
+from rankproof._data.dataset import Queries
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import USUAL_PRIMARY
@@ -36,7 +37,8 @@ _LEFT_OUT = ("no_reference", "unanswerable", "answerable", "no_question", "no_nu
 class JoinedValues:
     """Values by measure, query and system; queries are sorted by id, so that the input order does not matter.
 
-    `missing` says which values of the first measure are missing; None where all are known.
+    `missing` says which values of the first measure are missing; None where all are known. `sessions` has the conversation of
+    each query; None if no two queries are of one conversation.
     """
 
     queries: tuple[str, ...]
@@ -46,6 +48,7 @@ class JoinedValues:
     notes: tuple[str, ...]
     weights: FloatArray | None = None
     missing: MissingValues | None = None
+    sessions: tuple[str, ...] | None = None
 
 
 def only_queries(joined: JoinedValues, kept: Sequence[bool]) -> JoinedValues:
@@ -54,7 +57,20 @@ def only_queries(joined: JoinedValues, kept: Sequence[bool]) -> JoinedValues:
     queries = tuple(query for query, is_kept in zip(joined.queries, kept, strict=True) if is_kept)
     weights = None if joined.weights is None else joined.weights[rows]
     missing = None if joined.missing is None else joined.missing[rows]
-    return replace(joined, queries=queries, values=joined.values[:, rows], weights=weights, missing=missing)
+    sessions = None if joined.sessions is None else tuple(np.array(joined.sessions)[rows].tolist())
+    return replace(joined, queries=queries, values=joined.values[:, rows], weights=weights, missing=missing, sessions=sessions)
+
+
+def sessions_of(queries: Sequence[str], texts: Queries | None) -> tuple[str, ...] | None:
+    """The conversation of each query; a query without one is a conversation of its own. None if no two are of one."""
+    named = {} if texts is None else {query: texts[query].fields.get(SESSION_FIELD) for query in queries if query in texts}
+    own = tuple(query if (name := named.get(query)) is None else f"{SESSION_FIELD} {name}" for query in queries)
+    return None if len(set(own)) == len(own) else own
+
+
+def with_sessions(joined: JoinedValues, texts: Queries | None) -> JoinedValues:
+    """The values with the conversation of each query, as the queries say it."""
+    return replace(joined, sessions=sessions_of(joined.queries, texts))
 
 
 def with_first_answers(joined: JoinedValues, result: Result) -> JoinedValues:
@@ -338,6 +354,10 @@ def decision_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str 
     Measures of answers have all questions that were asked, with missing values at worst; questions with nothing to measure differ
     between measures.
     """
+    return [with_sessions(joined, inputs.texts) for joined in _decision_values(inputs, measures, primary)]
+
+
+def _decision_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str | Measure | None) -> list[JoinedValues]:
     every = primary_first(ranking_values(inputs.result, measures), primary)
     if every.measures[0].kind != "answer":
         return [every]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
 from rankproof._analysis.compare.pairs import ObservedDifference, Verdict, judge_family, observe_pairs
+from rankproof._analysis.compare.sessions import by_session
 from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.options import CompareOptions
@@ -97,7 +98,7 @@ def _segments(joined: JoinedValues, grouping: Grouping) -> Iterator[tuple[str, J
         members = frozenset(queries)
         part = only_queries(first, [query in members for query in joined.queries])
         if part.queries:
-            yield segment, part
+            yield segment, by_session(part)
 
 
 def _of_pair(part: JoinedValues, pair: SystemPair) -> JoinedValues:

@@ -13,6 +13,7 @@ import numpy as np
 
 from rankproof._analysis.compare.decision_data import least_relevant, top_rows
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
+from rankproof._analysis.compare.sessions import places_of, session_means
 from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, OwnDocuments, PairDifference, UnjudgedClaim, UnjudgedRival
 from rankproof._analysis.inputs import AnalysisInput
@@ -333,7 +334,11 @@ class _Suspicion:
         values[:, pair] = self.data.oriented(_values_with(self.inputs, self.whole, self.tops, picked, pair))
         rows = self._rows_that_count(picked)
         weights = None if self.whole.weights is None else self.whole.weights[rows]
-        estimates = pair_estimates(values[rows], weights)
+        counted = values[rows]
+        if self.whole.sessions is not None:
+            places = places_of(self.whole.sessions, range(len(values))[rows] if isinstance(rows, slice) else rows.tolist())
+            weights, counted = session_means(counted, places, weights)
+        estimates = pair_estimates(counted, weights)
         if self.choice.claim == "better":
             return bool(estimates.scores()[chosen, other] < SIGNIFICANT)
         pair_risks = risks(estimates, self.choice.margin, self.choice.looks)

@@ -44,6 +44,7 @@ Reason = Literal[
     "interval",
     "guardrail",
     "log",
+    "places",
 ]
 """Why nothing is decided."""
 UnjudgedClaim = Literal["safe", "better"]
@@ -267,6 +268,7 @@ class Decision(Viewed):
     without_relevant: int = 0
     baseline: str | None = None
     cost_unit: CostUnit | None = None
+    sessions: int | None = None
     against: tuple[PairDifference, ...] = ()
     better: tuple[PairDifference, ...] = ()
     other_margin: OtherMargin | None = None

@@ -271,6 +271,8 @@ def _size(decision: Decision) -> str:
     if decision.labelled:
         return f"n = {pluralise(decision.labelled, 'labelled question')} of {decision.queries:,}, limits for many looks"
     size = f"n = {decision.n:,}" if decision.n == decision.queries else f"n = {decision.n:,} of {decision.queries:,} queries"
+    if decision.sessions:
+        size = f"n = {pluralise(decision.sessions, 'session')} of {pluralise(decision.queries, 'question')}"
     if decision.without_relevant:
         size += f", {decision.without_relevant:,} without a relevant document"
     size += ", judgements complete" if decision.judgements else ""

@@ -15,9 +15,11 @@ from rankproof._analysis.compare.joined_values import (
     common_values,
     only_queries,
     unanswerable_questions,
+    with_sessions,
 )
 from rankproof._analysis.compare.judged_decision import labelled_data
 from rankproof._analysis.compare.people_labels import PeopleValues
+from rankproof._analysis.compare.sessions import by_session
 from rankproof._analysis.compare.unjudged_documents import ChosenSystems, audit_command, top_lists, unjudged_rival
 from rankproof._analysis.decision.decide import (
     MAX_FAILED,
@@ -121,8 +123,9 @@ class ChangeInput:
         whole, counted = self._joined((now, before), queries)
         joined = only_queries(whole, counted)
         gap, people = ("", None) if queries is not None else self._labelled(joined, now, before)
+        rows = by_session(joined)
         data = people or DecisionData(
-            self.measure, joined.systems, joined.values[0], joined.weights, missing=joined.missing, queries=len(joined.queries)
+            self.measure, rows.systems, rows.values[0], rows.weights, missing=rows.missing, queries=len(joined.queries)
         )
         name = str(self.measure)
         is_same = bool(now.digest) and now.digest == before.digest and now.measures[name] == before.measures[name]
@@ -161,6 +164,7 @@ class ChangeInput:
             weights = self.inputs.result.weights
             share = None if weights is None else weight_column(weights[query] for query in joined.queries)
             joined = replace(joined, weights=share)
+        joined = with_sessions(joined, self.inputs.texts)
         if queries is not None:
             joined = only_queries(joined, [query in queries for query in joined.queries])
         return joined, with_relevant_documents(self.inputs, self.measure, joined.queries)
