@@ -84,3 +84,23 @@ def test_a_gate_whose_outcome_is_the_order_of_ties_is_unsure() -> None:
     assert all(text.endswith("unsure: the check passes; with tied documents in the opposite order it fails.") for text in unsure)
     few = rp.evaluate(GRADES, {"s": tied_on(QUERIES[:6])}, "nDCG@10")
     assert rp.gate(few, baseline=before).outcome == "passed"
+
+
+def runs_of(lengths: dict[str, int]) -> dict[str, dict[str, list[str]]]:
+    """Rankings of two systems, of which `good` has the relevant documents earlier, cut at these lengths."""
+    whole = {"good": [*"zyx", *"abcdefg", *"wv"], "poor": [*"abc", *"zyx", *"wv", *"defg"]}
+    return {name: dict.fromkeys(QUERIES, docs[: lengths[name]]) for name, docs in whole.items()}
+
+
+def test_a_system_is_not_better_because_its_run_is_longer() -> None:
+    grades = {query: {**dict.fromkeys("zyxwv", 1), **dict.fromkeys("abcdefg", 0)} for query in QUERIES}
+    decision = rp.compare(grades, runs_of({"good": 3, "poor": 12}), "R@10", samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "depth")
+    assert decision.sentences[:2] == (
+        "Not decided: with all rankings cut at the length of the shortest the choice is good, not poor.",
+        "Next: pass rankings of the same length, or --depth N if users see N documents.",
+    )
+    for measure, lengths in (("R@3", {"good": 3, "poor": 12}), ("R@12", {"good": 12, "poor": 5})):
+        decision = rp.compare(grades, runs_of(lengths), measure, samples=100).decision
+        assert (decision.outcome, decision.systems) == ("ship", ("good",))
+    assert scenarios_of(decision)["with all rankings cut at the length of the shortest"] == ("good",)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from rankproof._analysis.compare.decision_data import (
     conversations,
     different_queries,
+    equally_long_values,
     failed_calls,
     judged_only_values,
     only_systems,
@@ -110,6 +111,7 @@ def _decision_data(systems: ComparedSystems, *, is_complete: bool) -> DecisionDa
         failed=failed_calls(inputs),
         judged_only=None if is_complete else judged_only_values(inputs, inputs.result, str(measure), joined.queries),
         reversed_ties=reversed_tie_values(inputs, joined),
+        equally_long=equally_long_values(inputs, joined),
         missing=joined.missing,
         queries=queries,
         different=systems.different,

@@ -174,13 +174,21 @@ def judged_only_values(inputs: AnalysisInput, result: Result, measure: str, quer
         return None
     if not has_non_relevant(inputs, queries):
         return None
-    options = replace(inputs.options, skip_missing=False, read_options=replace(inputs.read_options, judged_only=True))
+    return _values_with_options(inputs, result, measure, queries, replace(inputs.read_options, judged_only=True))
+
+
+def _values_with_options(
+    inputs: AnalysisInput, result: Result, measure: str, queries: Sequence[str], read_options: ReadOptions
+) -> FloatArray:
+    """The values by query and system if the runs are read with these options."""
+    names = [system.name for system in result.systems]
+    options = replace(inputs.options, skip_missing=False, read_options=read_options)
     runs: Mapping[str, Any] = inputs.runs
     if isinstance(inputs.runs, RunSources):
         # Files are evaluated as they are read, which is faster than reading whole runs first.
         runs, options = inputs.runs.sources, replace(options, files=inputs.runs.files)
-    judged_result = evaluate_runs(inputs.qrels, runs_of_systems(runs, names), [measure], options)
-    by_query = [next(iter(system.measures.values())).per_query for system in judged_result.systems]
+    evaluated = evaluate_runs(inputs.qrels, runs_of_systems(runs, names), [measure], options)
+    by_query = [next(iter(system.measures.values())).per_query for system in evaluated.systems]
     return np.array([[values[query] for values in by_query] for query in queries])
 
 
@@ -218,6 +226,23 @@ def with_relevant_documents(inputs: AnalysisInput, measure: Measure, queries: Se
 def least_relevant(inputs: AnalysisInput, measure: Measure) -> int:
     """The least grade of a document that is relevant for the measure."""
     return int(measure.parameters().get("rel") or inputs.rel)
+
+
+def equally_long_values(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:
+    """The values of the deciding measure with all runs cut at the length of the shortest; None if that changes nothing.
+
+    A run file may have been written with fewer documents. The systems of an experiment retrieve what they are meant to.
+    """
+    measure, lengths = joined.measures[0], {system.name: system.depth for system in inputs.result.systems}
+    shortest = min(filter(None, lengths.values()), default=None)
+    cutoff = getattr(measure, "cutoff", None)
+    if shortest is None or (cutoff is not None and cutoff <= shortest) or set(lengths.values()) == {shortest}:
+        return None
+    if inputs.system_runs or measure.kind == "answer" or any(name not in inputs.runs for name in joined.systems):
+        return None
+    read_options = replace(inputs.read_options, depth=min(shortest, inputs.read_options.depth or shortest))
+    values = _values_with_options(inputs, inputs.result, str(measure), joined.queries, read_options)
+    return None if np.array_equal(values, joined.values[0]) else values
 
 
 def different_queries(inputs: AnalysisInput, queries: Sequence[str]) -> int:

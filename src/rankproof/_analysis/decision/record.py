@@ -39,6 +39,7 @@ Reason = Literal[
     "missing",
     "unjudged",
     "ties",
+    "depth",
     "few_labels",
     "judge_not_checked",
     "few_users",
