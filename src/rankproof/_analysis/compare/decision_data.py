@@ -22,7 +22,7 @@ from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.notes import TIED_ORDER, TIED_SCORES
+from rankproof._evaluation.notes import RANK_CONTRADICTS, SCORES_LIKE_DISTANCES, TIED_ORDER, TIED_SCORES
 from rankproof._evaluation.result import Result, repeated_system, runs_of_systems
 from rankproof._evaluation.sources import RunSources, align, prepare_judgements
 from rankproof._results.experiment_result import USUAL_BASELINE, SystemRun, ranking_systems
@@ -226,6 +226,26 @@ def with_relevant_documents(inputs: AnalysisInput, measure: Measure, queries: Se
 def least_relevant(inputs: AnalysisInput, measure: Measure) -> int:
     """The least grade of a document that is relevant for the measure."""
     return int(measure.parameters().get("rel") or inputs.rel)
+
+
+def values_by_rank(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:
+    """The values of the deciding measure with the documents of runs whose ranks contradict their scores in the order of ranks.
+
+    None if no run file has such ranks: its scores may be distances.
+    """
+    codes = {system.name: {note.code for note in system.notes} for system in inputs.result.systems}
+    named = [name for name, own in codes.items() if own & {SCORES_LIKE_DISTANCES, RANK_CONTRADICTS}]
+    if joined.measures[0].kind == "answer" or inputs.system_runs or any(name not in inputs.runs for name in named):
+        return None
+    ranked = [name for name in joined.systems if name in named and inputs.runs[name].ranks is not None]
+    if not ranked:
+        return None
+    read_options = replace(inputs.read_options, order="rank", lower_is_better=False)
+    result = only_systems(inputs, ranked).result
+    values: FloatArray = joined.values[0].copy()
+    columns = [joined.systems.index(system.name) for system in result.systems]
+    values[:, columns] = _values_with_options(inputs, result, str(joined.measures[0]), joined.queries, read_options)
+    return values
 
 
 def equally_long_values(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:

@@ -40,6 +40,7 @@ Reason = Literal[
     "unjudged",
     "ties",
     "depth",
+    "ranks",
     "few_labels",
     "judge_not_checked",
     "few_users",

@@ -15,7 +15,14 @@ from rankproof._analysis.decision.record import (
     SystemRisk,
 )
 from rankproof._analysis.decision.repeats import repeat_sentences
-from rankproof._analysis.decision.scenarios import EQUALLY_LONG, REVERSED_TIES, missing_sentences, next_judgements, unjudged_text
+from rankproof._analysis.decision.scenarios import (
+    BY_RANK,
+    EQUALLY_LONG,
+    REVERSED_TIES,
+    missing_sentences,
+    next_judgements,
+    unjudged_text,
+)
 from rankproof._data.replies import reused_sentences
 from rankproof._data.text import in_a_sentence, limit_text, ordinal, percent, pluralise, shown_time
 from rankproof._statistics.decision_rule import LOOK_LIMITS
@@ -215,7 +222,7 @@ def _not_shown(decision: Decision) -> str:
     rival = next((pair for pair in decision.against if not (pair.is_significant and _is_gain(pair, decision.measure))), None)
     if rival is None:
         known = {scenario.name for scenario in decision.scenarios}
-        rearranged = " or ".join(words for words in (REVERSED_TIES, EQUALLY_LONG) if words in known)
+        rearranged = " or ".join(words for words in (REVERSED_TIES, EQUALLY_LONG, BY_RANK) if words in known)
         return f"{rearranged.capitalize()} it is not shown to be better than every other system."
     other = decision.of(rival.other)
     apart = f"{_signed(rival.difference, decision.measure)}{_interval(rival, decision.measure)}"
@@ -366,6 +373,8 @@ def _not_decided(decision: Decision) -> Iterator[str]:
         yield f"Not decided: {decision.detail}."
         if decision.reason == "depth":
             yield "Next: pass rankings of the same length, or --depth N if users see N documents."
+        if decision.reason == "ranks":
+            yield "Next: --lower-is-better if the scores are distances, or --order rank if users see the order of ranks."
         if decision.reason == "ties":
             yield "Next: give tied documents scores of their own, or pass --order rank if users see them in the order of ranks."
     leads = f"{for_message(leader.name)} leads with {_value(decision, leader.name)}; "
