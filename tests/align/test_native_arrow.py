@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -186,6 +188,20 @@ def test_a_null_rank_is_found_where_a_slice_begins_later() -> None:
         table = pa.table({"q": ["1", "1"], "d": ["7", "8"], "s": [1.0, 2.0], "r": sliced})
         hits = aligned(JUDGED, table, (0, 1, 2, 3), ReadOptions(order="rank"))
         assert ("ok" if isinstance(hits, Hits) else hits).startswith(expected_error)
+
+
+def test_a_stream_is_not_read_on_after_a_row_that_is_rejected() -> None:
+    read = []
+
+    def batches() -> Iterator[Any]:
+        for at in range(3):
+            read.append(at)
+            yield pa.record_batch([pa.array(["1"]), pa.array([str(at)]), pa.array([math.inf])], names=["q", "d", "s"])
+
+    schema = pa.schema([("q", pa.string()), ("d", pa.string()), ("s", pa.float64())])
+    found = aligned(JUDGED, pa.RecordBatchReader.from_batches(schema, batches()), (0, 1, 2), ReadOptions())
+    assert str(found).startswith("run:1: ")
+    assert read == [0]
 
 
 def test_a_table_without_rows_is_rejected() -> None:

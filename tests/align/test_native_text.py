@@ -21,6 +21,7 @@ from rankproof._formats import trec
 from rankproof._formats.rows import ParseOptions, build_run
 from rankproof._formats.trec import TREC
 from rankproof._io.streams import ByteSource
+from rankproof.errors import InputError
 from support.examples import examples, sampled
 from support.native_cases import (
     BLOCKS,
@@ -277,6 +278,15 @@ def test_ranks_that_fall_at_any_row_are_compared_with_the_scores_as_in_the_refer
     wanted = reference.align_text(reference.judge_text(source_of(qrels)), source_of(text), ReadOptions())
     assert_same_hits(found, wanted)
     assert found.alignment_counts == wanted.alignment_counts
+
+
+def test_a_judgement_that_comes_again_is_counted_and_one_with_another_grade_rejected() -> None:
+    rows = [f"q{at % 7} 0 document-{at % 90} {at % 3}\n" for at in range(90)]
+    judged = native.judge_text(source_of("".join([*rows, rows[0], rows[40], rows[0]]).encode()))
+    assert (judged.repeats, len(judged.grades)) == (3, 90)
+    message = r"file.txt:91: document document-40 has two grades for query q5: 1 \(at line 41\) and 2"
+    with pytest.raises(InputError, match=message):
+        native.judge_text(source_of("".join([*rows, "q5 0 document-40 2\n"]).encode()))
 
 
 @pytest.mark.parametrize("level", range(4))

@@ -150,6 +150,8 @@ REFUSED = {
     "ndcg@2.5": "cutoff 2.5 is not a whole number; write a whole number of at least 1",
     "ndcg_cut.10,23.4": "cutoff 23.4 is not a whole number; write a whole number of at least 1",
     "ndcg@x": 'cutoff "x" is not a number; write it like 10',
+    "alpha_nDCG(alpha=1.01)@5": "alpha is 1.01; choose a number from 0 to 1",
+    "nDCG(gain={1001:1})": "a gain for grade 1001; grades with a gain are whole numbers from 0 to 1000",
     "IPrec@x": 'recall "x" is not a number; write it like 0.5',
     "ndcg@": 'cutoff "" is not a number; write it like 10',
     "P@٣": 'cutoff "٣" is not a number; write it like 10',

@@ -195,4 +195,4 @@ def _variant(kind: type[Measure]) -> type[Measure]:
         "parts": parts,
         "chance": chance,
     }
-    return dataclass(frozen=True, kw_only=True, repr=False)(type(kind.__name__, (kind,), members))
+    return dataclass(frozen=True, repr=False)(type(kind.__name__, (kind,), members))

@@ -16,7 +16,7 @@ from rankproof._importers.search_log.log import NO_TEAM, SHARED, SearchLog, join
 from rankproof._importers.search_log.options import MISSING, LogOptions
 from rankproof._importers.search_log.plain_rows import PlainRows, cells_of, columns_of, find_roles
 from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, SESSIONS, SHOWN, LogTables, number_of
-from rankproof._importers.ubi_log import BULK, HIT_IDS, IMPRESSION, UbiRecord, response_table
+from rankproof._importers.ubi_log import BULK, HIT_IDS, IMPRESSION, UbiRecord, is_event, response_table
 from rankproof._interleaving.interleave import RECORD, VERSION
 from rankproof._interleaving.methods import METHODS, NEED_RANKINGS, PAIRWISE
 from rankproof._io.file_errors import file_error
@@ -132,7 +132,7 @@ class UbiRows:
         row = inside if isinstance(inside, dict) else row
         counts = self._tables.counts
         key = self._text(row, "query_id")
-        if _is_event(row):
+        if is_event(row):
             return self._add_event(key, row, line)
         if not any(name in row for name in ("user_query", *HIT_IDS)):
             counts.read(OTHER_ROWS)
@@ -228,7 +228,7 @@ class UbiRows:
     @staticmethod
     def _rank(attributes: Mapping[str, Any]) -> int | None:
         position = attributes.get("position")
-        rank = position.get("ordinal") if isinstance(position, dict) else position
+        rank = position.get("ordinal", position.get("index")) if isinstance(position, dict) else position
         if isinstance(rank, str) and rank.isdecimal() and len(rank) < 6:
             return int(rank)
         return rank if type(rank) is int and 0 <= rank < 1 << 31 else None
@@ -276,12 +276,6 @@ class UbiRows:
             plain = value.strip()
             return -1 if plain in MISSING else names[plain]
         return names[str(value).lower()] if isinstance(value, int) else -1
-
-
-def _is_event(row: _Row) -> bool:
-    """Whether a row names an action; in a table of queries and events together those of queries are empty or NaN."""
-    action = row.get("action_name")
-    return action is not None and action == action and (action != "" or not any(name in row for name in ("user_query", *HIT_IDS)))
 
 
 class DraftRecord(NamedTuple):
