@@ -14,7 +14,7 @@ PARALLEL := -n $(WORKERS) --dist worksteal
 EXAMPLES ?= full
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-release install-all oracle check names docs docs-refresh docs-demo bench parity fuzz attacks kills mutants coverage-native sanitize native-check package package-test lowest size sizes release-check clean
+.PHONY: help demo test test-all test-release install-all oracle check names docs docs-refresh docs-demo bench parity fuzz attacks kills mutants coverage-native sanitize fuzz-python native-check package package-test lowest size sizes release-check clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F '|' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -107,9 +107,18 @@ parity: $(VENV)/test.stamp ## values compared with those that other tools comput
 fuzz: $(VENV)/test.stamp ## fuzz the native code under ASan and UBSan, SECONDS (60) for each harness
 	bash tools/fuzz/run.sh $(SECONDS)
 
-attacks: $(VENV)/test.stamp ## every command on hostile files, every use of a language model and every rerank API on hostile servers
+fuzz-python: $(VENV)/test.stamp ## fuzz the public functions of Python with atheris, SECONDS (60)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
+	$(BIN)/python -m tools.fuzz.guided $(SECONDS)
+	cat tools/fuzz/work/guided/report.txt
+
+attacks: $(VENV)/test.stamp ## hostile files, servers, stores, model folders and requests
 	$(BIN)/python -m tools.attacks.files
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.servers
+	PYTHONPATH=tests $(BIN)/python -m tools.attacks.stores
+	PYTHONPATH=tests $(BIN)/python -m tools.attacks.model_folders
+	$(BIN)/python -m tools.attacks.web
+	$(BIN)/python -m tools.attacks.agent
 
 kills: $(VENV)/test.stamp ## kill commands KILLS times (100) at random moments and check what they leave
 	$(BIN)/rankproof models get wordllama

@@ -119,6 +119,7 @@ def simulated_log(shown: tuple[str, ...], users: str, sessions: int, random: np.
         session=session.astype(np.int32),
         slot=(slot + 1).astype(np.int32),
         rank=(slot + 1).astype(np.int32),
+        named_rank=np.full(clicked, -1, np.int32),
         doc=lists[session, slot].astype(np.int32),
         action=np.zeros(clicked, np.int32),
         team=np.full(clicked, NO_TEAM, np.int32),

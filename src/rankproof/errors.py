@@ -86,6 +86,8 @@ _OTHER_NAMES = {
     "--set": "settings",
     "--name": "{name: …}",
 }
+_LOG_ROLES = ("session", "user", "time", "system", "rank", "doc", "action", "variant", "value", "query")
+"""With the column of such a role, `--set` is the argument `columns` of `online` and `sample_queries`."""
 _VALUE = (
     r"'[^']*'|[^\s=;()]+=[^\s;()]*[^\s;(),]|score|rank|utf-[0-9]+|latin-1|keep-[a-z]+|error|max|min|first|last|run|qrels"
     r'|[A-Z]+|[0-9.]+|"[^"]*"|[A-Za-z]+@[0-9]+|(?<=--from )[a-z0-9-]+|(?<=--test )[a-z-]+|(?<=-column )[^\s;,()]+'
@@ -109,7 +111,7 @@ def _as_argument(match: re.Match[str]) -> str:
     if flag in ("--name", "--by-file"):
         shown = name
     elif flag == "--set" and value is not None and "=" in value:
-        shown = f"{name}={_python_settings(value)}"
+        shown = f"{'columns' if value.partition('=')[0] in _LOG_ROLES else name}={_python_settings(value)}"
     elif flag in _SWITCHES:
         shown = f"{name}=True" if value is None else f"{name}=True {value}"
     else:

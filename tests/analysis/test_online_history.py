@@ -8,8 +8,9 @@ import pandas
 import pytest
 
 import rankproof as rp
-from rankproof._analysis.online.history import record_experiment
-from support.live_traffic import variant_rows, written
+from rankproof._analysis.online import history
+from rankproof._analysis.online.history import record_experiments
+from support.live_traffic import interleaved_rows, variant_rows, written
 
 _HEAD = "experiment,offline,offline_se,online,online_se\n"
 
@@ -23,9 +24,9 @@ def _history(path: Path, *rows: str) -> str:
 def test_the_signs_come_first_then_the_correlation_and_the_number_of_experiments(tmp_path: Path) -> None:
     rows = [f"e{at},{at / 100},0.005,{at / 200 + (-1) ** at * 0.001},0.002" for at in (-4, -3, -2, 1, 2, 3, 4, 5)]
     result = rp.online(history=_history(tmp_path, *rows, "open,,,0.01,0.002"))
-    assert result.sentences[0].startswith("Offline and online had the same sign in 8 of 8 experiments (100%, 95% CI 63% to 100%)")
-    assert result.sentences[1].startswith("The correlation of differences is 1.00 without their errors (95% CI 0.")
-    assert result.sentences[2].startswith("An offline gain of 1 pp was worth +0.49 pp online (95% CI +0.4")
+    assert result.sentences[0].startswith("Offline and online had the same sign in 8 of 8 experiments (100%, 95% CI [63%, 100%])")
+    assert result.sentences[1].startswith("The correlation of differences is 1.00 without their errors (95% CI [0.")
+    assert result.sentences[2].startswith("An offline gain of 1 pp was worth +0.49 pp online (95% CI [+0.4")
     assert result.sentences[-1] == "This rests on 8 experiments, which is few: expect the interval to be wide."
     assert result.notes == ("1 row without an offline or an online difference, left out",)
 
@@ -42,6 +43,7 @@ def test_few_experiments_get_no_correlation(tmp_path: Path) -> None:
     [
         ("a,much,0.01,0.01,0.01", "experiments.csv:2: offline is much; write a difference, such as 0.021"),
         ("a,0.01,-1,0.01,0.01", "experiments.csv:2: offline_se is -1; write a number of at least 0"),
+        ("a,1e200,0.01,0.01,0.01", "experiments.csv:2: offline is 1e200; write a difference, such as 0.021"),
         (",0.01,0.01,0.01,0.01", "experiments.csv:2: an experiment without a name; name each experiment"),
         ("a,0.01,0.01,0.01,0.01\na,0.01,0.01,0.01,0.01", "experiments.csv:3: experiment a is also on line 2"),
         ("a,,,0.01,0.01", "no experiment has both an offline and an online difference"),
@@ -64,11 +66,11 @@ def test_a_history_without_a_column_names_all_columns(tmp_path: Path) -> None:
 
 def test_recorded_experiments_wait_for_their_offline_difference(tmp_path: Path) -> None:
     file = str(tmp_path / "experiments.csv")
-    record_experiment(file, "2026-11-hybrid", 0.021, 0.004)
-    record_experiment(file, "2026-12-rerank", -0.003, 0.004)
+    record_experiments(file, {"2026-11-hybrid": (0.021, 0.004)})
+    record_experiments(file, {"2026-11-hybrid": (0.021, 0.004), "2026-12-rerank": (-0.003, 0.004)})
     assert Path(file).read_text(encoding="utf-8") == f"{_HEAD}2026-11-hybrid,,,0.021,0.004\n2026-12-rerank,,,-0.003,0.004\n"
     with pytest.raises(rp.errors.InputError, match="experiment 2026-12-rerank is recorded already"):
-        record_experiment(file, "2026-12-rerank", 0.0, 0.004)
+        record_experiments(file, {"2026-12-rerank": (0.0, 0.004)})
 
 
 def test_the_difference_of_an_ab_test_is_recorded_once(tmp_path: Path) -> None:
@@ -82,8 +84,18 @@ def test_the_difference_of_an_ab_test_is_recorded_once(tmp_path: Path) -> None:
     assert (name, offline) == ("table", "")
     assert float(online) == pytest.approx(0.5)
     assert float(error) == pytest.approx(0.5 / 200**0.5, rel=0.01)
-    with pytest.raises(rp.errors.InputError, match="experiment table is recorded already"):
-        rp.online(table, record=file)
+    rp.online(table, record=file)
+    assert len(Path(file).read_text(encoding="utf-8").splitlines()) == 2
+    with pytest.raises(rp.errors.InputError, match="experiment table is recorded already, with another difference"):
+        rp.online(table[:-30], record=file)
+
+
+def test_systems_of_one_experiment_are_recorded_in_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writes: list[str] = []
+    monkeypatch.setattr(history, "write_blocks", lambda path, blocks: writes.append(b"".join(blocks).decode()))
+    rp.online(written(tmp_path, interleaved_rows({"a": 0.95, "b": 0.1, "c": 0.2})), record=str(tmp_path / "experiments.csv"))
+    (text,) = writes
+    assert sorted(line.partition(",")[0] for line in text.splitlines()[1:]) == ["test: b", "test: c"]
 
 
 @pytest.mark.parametrize(

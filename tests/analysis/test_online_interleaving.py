@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 import rankproof as rp
+from rankproof._analysis.online.checks import contradicting_ranks
 from rankproof._analysis.online.decide_live import LiveCase, decide_live
 from rankproof._analysis.online.evidence import LiveEvidence
 from rankproof._analysis.online.interleaved import Preferences
 from rankproof._analysis.online.result import OnlineResult
+from rankproof._importers.search_log.log import Events
 from rankproof.errors import InputError, UsageError
 from support.live_traffic import RELEVANT, START, Row, event_row, interleaved_rows, query_row, written
 from support.paths import GOLDEN
@@ -224,6 +226,74 @@ def test_teams_that_are_logged_wrongly_decide_nothing(tmp_path: Path) -> None:
     assert "the teams are logged wrongly" in result.sentences[0]
 
 
+def _with_ranks(rows: list[Row], first: int, *, docs: bool) -> list[Row]:
+    """The clicks with the rank of their document from `first` on, with or without the document."""
+    shown = {row["query_id"]: row["query_response_hit_ids"] for row in rows if "query_response_hit_ids" in row}
+    for row in rows:
+        if "action_name" in row:
+            about = row["event_attributes"]
+            about["position"] = {"ordinal": shown[row["query_id"]].index(about["object"]["object_id"]) + first}
+            row["event_attributes"] = about if docs else {"position": about["position"]}
+    return rows
+
+
+@pytest.mark.parametrize("docs", [True, False])
+@pytest.mark.parametrize("first", [0, 1])
+def test_clicks_may_name_ranks_from_0_or_1(tmp_path: Path, first: int, docs: bool) -> None:
+    usual = _online(tmp_path, interleaved_rows(_CLEAR))
+    named = _online(tmp_path, _with_ranks(interleaved_rows(_CLEAR), first, docs=docs))
+    assert named.tables[0].records() == usual.tables[0].records()
+    assert named.notes == usual.notes
+
+
+def test_ranks_that_begin_nowhere_are_an_error_and_a_few_zeros_a_note(tmp_path: Path) -> None:
+    rows = _with_ranks(interleaved_rows(_CLEAR), 1, docs=False)
+    clicks = [row for row in rows if "action_name" in row]
+    last = {**clicks[0], "event_attributes": {"position": {"ordinal": 6}}}
+    zeros = [{**row, "event_attributes": {"position": {"ordinal": 0}}} for row in clicks[:40]]
+    with pytest.raises(InputError, match="rank 6 in a list of 6, and other events have rank 0"):
+        _online(tmp_path, [*rows, last, *zeros])
+    result = _online(tmp_path, [*rows, last, *zeros[:2]])
+    assert result.decision.outcome == "ship"  # type: ignore[union-attr]
+    assert "2 events name rank 0, and ranks begin at 1: they have no rank" in result.notes
+
+
+def test_documents_that_are_logged_in_another_order_decide_nothing(tmp_path: Path) -> None:
+    rows = _with_ranks(interleaved_rows(_CLEAR), 1, docs=True)
+    for row in rows:
+        if "query_response_hit_ids" in row:
+            row["query_response_hit_ids"] = row["query_response_hit_ids"][::-1]
+    result = _online(tmp_path, rows)
+    assert result.decision is not None
+    assert result.decision.reason == "log"
+    assert "name a rank above the place of their document in its list: log the documents in the order" in result.decision.detail
+
+
+def test_ranks_below_advertisements_get_a_note(tmp_path: Path) -> None:
+    result = _online(tmp_path, _with_ranks(interleaved_rows(_CLEAR), 3, docs=True))
+    assert result.decision.outcome == "ship"  # type: ignore[union-attr]
+    assert any("another rank than the place of their document in its list, which counts" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(("page", "contradicts"), [(5, False), (4, True)])
+def test_ranks_that_begin_again_on_each_page_contradict_nothing(page: int, contradicts: bool) -> None:
+    place = np.repeat(np.arange(1, 11), 10).astype(np.int32)
+    nothing, number = np.full(100, -1, np.int32), np.zeros(100)
+    named = ((place - 1) % page + 1).astype(np.int32)
+    clicks = Events(nothing, place, place, named, nothing, nothing, nothing, number, number, nothing.astype(np.int64))
+    assert bool(list(contradicting_ranks(clicks))) == contradicts
+
+
+def test_a_log_whose_lists_are_all_empty_decides_nothing(tmp_path: Path) -> None:
+    rows = _with_ranks(interleaved_rows(_CLEAR), 1, docs=False)
+    for row in rows:
+        if "query_response_hit_ids" in row:
+            row["query_response_hit_ids"] = row["query_attributes"]["rankproof"]["teams"] = []
+    decision = _online(tmp_path, rows).decision
+    assert decision is not None
+    assert decision.detail == "no list of the log shows a document"
+
+
 def test_a_user_with_many_clicks_gets_a_note(tmp_path: Path) -> None:
     rows = interleaved_rows(_CLEAR)
     for row in rows:
@@ -276,7 +346,9 @@ def test_clicks_on_unknown_documents_only_are_an_error(tmp_path: Path) -> None:
         event_row("q1", "u1", "zzz"),
         query_row("q2", "u2", ["a"], variant="B"),
     ]
-    with pytest.raises(InputError, match="1 of a document that was not shown"):
+    with pytest.raises(
+        InputError, match=r"1 of a document that was not shown.*no event is left: correct the rows that were dropped"
+    ):
         _online(tmp_path, rows)
 
 

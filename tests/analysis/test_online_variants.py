@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def _golden() -> dict[str, Any]:
 def _values(users: Any, variants: Any, values: Any, covariates: Any = None) -> VariantValues:
     rows = np.arange(len(users), dtype=np.int32)
     nobody = np.empty(0, dtype=np.int32)
-    assignment = Assignment(("A", "B"), rows, users.astype(np.int32), variants.astype(np.int32), nobody, nobody, 0, 0)
+    assignment = Assignment(("A", "B"), rows, users.astype(np.int32), variants.astype(np.int32), nobody, nobody, 0, 0, 0)
     return VariantValues(FirstClickRR(), assignment, np.zeros(len(users)), values, values > 0, covariates)
 
 
@@ -45,6 +46,8 @@ def test_the_error_of_a_ratio_is_that_of_statsmodels_with_clusters() -> None:
     pair = _values(users, of_user, clicks).compare(1, 0)
     assert (pair.difference, pair.error) == pytest.approx(test["delta_method"])
     assert pair.error == pytest.approx(test["se_cluster"])
+    naive = _values(np.arange(len(users)), arms, clicks).compare(1, 0)
+    assert (naive.difference, naive.error) == pytest.approx((test["difference"], test["se_naive_sessions"]), rel=0.01)
 
 
 def test_the_earlier_sessions_reduce_the_noise_as_an_analysis_of_covariance_does() -> None:
@@ -55,6 +58,7 @@ def test_the_earlier_sessions_reduce_the_noise_as_an_analysis_of_covariance_does
     pair = _values(np.arange(60), of_user, means, earlier[:, None]).compare(1, 0)
     assert pair.difference == pytest.approx(test["ancova (per-user mean on arm and pre)"][0])
     assert pair.error == pytest.approx(test["ancova (per-user mean on arm and pre)"][1], rel=0.005)
+    assert pair.difference == pytest.approx(test["cuped difference"], rel=0.005)
 
 
 def test_a_better_variant_is_shipped(tmp_path: Path) -> None:
@@ -231,7 +235,7 @@ def test_users_in_two_variants_are_left_out_and_many_of_them_decide_nothing(tmp_
     result = _online(tmp_path, rows)
     assert result.decision is not None
     assert result.decision.outcome == "ship"
-    assert "3 users in several variants, left out" in result.notes
+    assert "3 users in several variants, left out with 12 sessions" in result.notes
     rng = random.Random(1)
     for row in rows:
         if "query_attributes" in row:
@@ -289,6 +293,77 @@ def test_the_period_before_the_start_narrows_the_interval(tmp_path: Path) -> Non
     assert any("(CUPED)" in note for note in adjusted.notes)
     widths = [_width(result) for result in (adjusted, alone)]
     assert widths[0] < 0.95 * widths[1]
+
+
+def test_a_period_before_the_start_with_users_of_one_variant_alone_does_not_adjust(tmp_path: Path) -> None:
+    rows = variant_rows(_EQUAL, sessions=6000, users=400, before=0.5)
+    start = START + 4.5 * 86_400
+    variants = {
+        row["client_id"]: row["query_attributes"]["variant"] for row in rows if row["timestamp"] >= start and "user_query" in row
+    }
+    late = [row for row in rows if row["timestamp"] >= start or variants.get(row["client_id"]) == "A"]
+    result = _online(tmp_path, late, since=start)
+    assert any("so these do not reduce the noise" in note for note in result.notes)
+    alone = _online(tmp_path, [row for row in late if row["timestamp"] >= start], since=start)
+    assert _width(result) == _width(alone)
+
+
+def _without_sessions(rows: list[Row], lost: Callable[[str, bool], bool]) -> list[Row]:
+    """The rows without the sessions of B that are lost, by the key and whether they have a click."""
+    clicked = {row["query_id"] for row in rows if "action_name" in row}
+    of_b = {row["query_id"] for row in rows if row.get("query_attributes", {}).get("variant") == "B"}
+    gone = {key for key in of_b if lost(key, key in clicked)}
+    return [row for row in rows if row["query_id"] not in gone]
+
+
+def test_sessions_without_a_click_that_one_variant_does_not_log_decide_nothing(tmp_path: Path) -> None:
+    rows = variant_rows({"A": 0.5, "B": 0.5}, users=700, sessions=4000)
+    assert _online(tmp_path, rows).decision.outcome == "not_decided"  # type: ignore[union-attr]
+    kept = _without_sessions(rows, lambda key, clicked: not clicked and int(key[1:]) % 10 < 7)
+    for primary in ("FirstClickRR", "Abandonment"):
+        decision = _online(tmp_path, kept, primary=primary).decision
+        assert decision is not None
+        assert decision.reason == "log"
+        assert "sessions per user differ (B " in decision.detail
+    better = _without_sessions(variant_rows(_CLEAR, users=700, sessions=4000), lambda key, clicked: int(key[1:]) % 4 == 0)
+    assert _online(tmp_path, better).decision.outcome == "ship"  # type: ignore[union-attr]
+
+
+def test_a_log_of_clicked_sessions_alone_decides_nothing_by_clicks(tmp_path: Path) -> None:
+    rows = variant_rows(_CLEAR)
+    clicked = {row["query_id"] for row in rows if "action_name" in row}
+    decision = _online(tmp_path, [row for row in rows if row["query_id"] in clicked]).decision
+    assert decision is not None
+    assert (decision.reason, decision.detail[:29]) == ("log", "every session has a click: lo")
+
+
+def test_an_id_that_many_people_share_decides_nothing(tmp_path: Path) -> None:
+    rows = variant_rows(_CLEAR)
+    for row in rows:
+        if int(row["query_id"][1:]) % 5 == 0:
+            row["client_id"] = "anonymous"
+    decision = _online(tmp_path, rows).decision
+    assert decision is not None
+    assert decision.detail.startswith("280 sessions of 1 user in several variants: give each user an id of their own")
+
+
+def test_placeholders_of_programs_are_no_users_and_no_variants(tmp_path: Path) -> None:
+    rows = variant_rows(_CLEAR)
+    for row in rows:
+        key = int(row["query_id"][1:])
+        row["client_id"] = "null" if key % 5 == 0 else row["client_id"]
+        if key % 7 == 0 and "query_attributes" in row:
+            row["query_attributes"]["variant"] = "NaN"
+    result = _online(tmp_path, rows)
+    assert [table["system"] for table in result.tables[0].records()] == ["A", "B"]
+    assert "280 sessions without a user: each counts as a user of its own" in " ".join(result.notes)
+    assert "200 sessions without a variant, left out" in result.notes
+
+
+@pytest.mark.parametrize("field", ["user", "variant"])
+def test_a_field_that_no_row_has_is_an_error(tmp_path: Path, field: str) -> None:
+    with pytest.raises(UsageError, match="no row of the log has a value of clientid"):
+        _online(tmp_path, variant_rows(_CLEAR), **{field: "clientid"})
 
 
 def test_one_variant_and_a_variant_without_users_of_its_own_are_errors(tmp_path: Path) -> None:

@@ -50,3 +50,13 @@ def test_pairs_of_columns_that_are_not_there_are_refused(length: int, pairs: lis
     permutation = import_module("rankproof._native.permutation")
     with pytest.raises(ValueError, match=r"do not fill whole columns|not there"):
         permutation.count_far(np.zeros(4, np.int64), length, np.array(pairs, np.int64))
+
+
+@pytest.mark.parametrize(
+    ("length", "pairs", "rows"),
+    [(0, [], 0), (3, [], 0), (2, [0], 0), (2, [0, 2], 1), (2, [-1, 0], 1), (2, [0, 1], 2), (1 << 62, [], 0)],
+)
+def test_statistics_of_pairs_that_are_not_there_are_refused(length: int, pairs: list[int], rows: int) -> None:
+    permutation = import_module("rankproof._native.permutation")
+    with pytest.raises(ValueError, match="do not fill whole columns, or a pair"):
+        permutation.paired(np.zeros(4), length, np.array(pairs, np.int64), np.zeros((rows, 6)))

@@ -46,7 +46,7 @@ from rankproof._io.array_files import open_arrays, write_arrays
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.files import write_blocks
 from rankproof._io.open import open_source, raw_lines, read_all_bytes
-from rankproof._statistics import permutation
+from rankproof._statistics import paired
 from rankproof._statistics.collapse import CosineSums
 from rankproof._statistics.intervals import resampled_means
 from rankproof._statistics.permutation import label_p, randomisation_p
@@ -257,7 +257,7 @@ def random_values(rows: int, columns: int) -> np.ndarray[Any, np.dtype[np.float6
 
 
 def flipped(size: int, folder: Path) -> list[Any]:
-    return [randomisation_p(random_values(20, 3), size, 0, kernel).tolist() for kernel in (permutation.best_kernel(), "numpy")]
+    return [randomisation_p(random_values(20, 3), size, 0, kernel).tolist() for kernel in (paired.best_kernel(), "numpy")]
 
 
 def resampled(size: int, folder: Path) -> list[Any]:

@@ -7,8 +7,9 @@ import pickle
 import pytest
 
 import rankproof as rp
+from rankproof._data.view import Deferred
 from rankproof._evaluation import evaluate as evaluation
-from rankproof._evaluation.notes import DeferredNotes, Note
+from rankproof._evaluation.notes import Note
 
 NOTE = Note("code", 1, "text")
 QRELS = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 1}}
@@ -27,14 +28,14 @@ def test_values_alone_compute_no_note(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_notes_are_computed_once() -> None:
     calls = []
-    notes = DeferredNotes(lambda: calls.append(1) or (NOTE,))  # type: ignore[func-returns-value]
+    notes = Deferred(lambda: calls.append(1) or (NOTE,))  # type: ignore[func-returns-value]
     assert not calls
     assert (list(notes), len(notes), notes[0], notes[:1]) == ([NOTE], 1, NOTE, (NOTE,))
     assert len(calls) == 1
 
 
 def test_notes_compare_with_tuples_and_survive_pickling() -> None:
-    notes = DeferredNotes(lambda: (NOTE,))
+    notes = Deferred(lambda: (NOTE,))
     assert notes == (NOTE,)
     assert notes != ()
     assert pickle.loads(pickle.dumps(notes)) == (NOTE,)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankproof._data.arrays import PackedIds
 from rankproof._fusion.kernels import (
     best_first,
     best_kernel,
@@ -44,6 +47,11 @@ def rows_of(run: list[list[str]], *, as_list: bool) -> Any:
     return (docs if as_list else tuple(docs), *spans(run))
 
 
+def packed(docs: Sequence[str]) -> PackedIds:
+    parts = [doc.encode() for doc in docs]
+    return PackedIds(b"".join(parts), np.cumsum([0, *map(len, parts)], dtype=np.int64))
+
+
 @needs_native
 @examples(100)
 @given(runs=st.lists(queries, max_size=4))
@@ -52,6 +60,28 @@ def test_the_native_candidates_are_those_in_python(runs: Any) -> None:
     native, plain = (candidates(given_, 3, kernel=kernel) for kernel in ("native", "plain"))
     assert native[0] == plain[0]
     assert [part.tolist() for part in native[1:]] == [part.tolist() for part in plain[1:]]
+
+
+@needs_native
+@examples(100)
+@given(runs=st.lists(queries, min_size=1, max_size=4))
+def test_packed_ids_have_the_candidates_of_their_texts(runs: Any) -> None:
+    texts = [rows_of(run, as_list=False) for run in runs]
+    mixed = [
+        (packed(docs), starts, ends) if at % 2 == 0 else (docs, starts, ends) for at, (docs, starts, ends) in enumerate(texts)
+    ]
+    expected = candidates(texts, 3)
+    for kernel in ("native", "plain"):
+        docs, *arrays = candidates(mixed, 3, kernel=kernel)
+        assert docs == expected[0]
+        assert [part.tolist() for part in arrays] == [part.tolist() for part in expected[1:]]
+
+
+@needs_native
+def test_a_lone_surrogate_in_a_dict_is_a_document_of_its_own_beside_packed_ids() -> None:
+    ab = (packed(("a", "b")), *spans([["a", "b"]]))
+    docs, offsets, places = candidates([ab, rows_of([["\ud800", "b"]], as_list=True)], 1)
+    assert (docs, offsets.tolist(), places.tolist()) == (["a", "b", "\ud800"], [0, 3], [0, 1, 2, 1])
 
 
 @needs_native
@@ -103,6 +133,26 @@ def test_ranks_by_counting_are_those_by_sorting(docs: Any, keys: Any, chosen: An
     order = best_first(values, offsets, flat).tolist()
     starts = np.repeat(offsets[:-1], np.diff(offsets)).tolist()
     assert native[0].tolist() == [order.index(at) - starts[at] + 1 for at in picked.tolist()]
+
+
+@needs_native
+@examples(60)
+@given(seed=st.integers(0, 2**32), size=st.integers(0, 400), width=st.sampled_from([0.0, 1.0, 30.0, 200.0]))
+def test_long_lists_have_the_exact_sum_of_fsum(seed: int, size: int, width: float) -> None:
+    draws = np.random.default_rng(seed)
+    values = draws.normal(size=size) * np.exp(draws.uniform(-width, width, size))
+    # Half of the numbers again with the other sign, so that the sum may cancel to its last bits or to 0.
+    numbers = draws.permutation(np.concatenate([values, -values[: size // 2], draws.choice([0.1, 1e-17, 2.0**-53], size)]))
+    offsets = np.array([0, len(numbers)], np.int64)
+    assert exact_sums(numbers, offsets, kernel="native").tolist() == [math.fsum(numbers.tolist())]
+
+
+@needs_native
+def test_a_sum_in_the_middle_of_two_numbers_is_rounded_to_the_even_one() -> None:
+    for more in (0.0, 2.0**-80, -(2.0**-80)):
+        numbers = np.concatenate([[1.0, 2.0**-53, more], np.zeros(200)])
+        found = exact_sums(numbers, np.array([0, len(numbers)], np.int64), kernel="native")
+        assert found.tolist() == [math.fsum(numbers.tolist())] == [1.0 if more <= 0 else 1 + 2.0**-52]
 
 
 @needs_native
@@ -165,6 +215,12 @@ WRONG: dict[str, list[Any]] = {
         ([(["a"], ONE, ONE)], 1, INTS, ONE),
         ([([1], INTS, INTS + 1)], 1, INTS.copy(), ONE.copy()),
         ([("a", INTS, INTS + 1)], 1, INTS, ONE),
+        ([(b"a", INTS, INTS + 1)], 1, INTS, ONE),
+        ([(b"a", INTS, INTS + 1, ONE + 1)], 1, INTS.copy(), ONE.copy()),
+        ([(b"ab", INTS, INTS + 1, np.array([2, 1]))], 1, INTS.copy(), ONE.copy()),
+        ([(b"a", INTS, INTS + 2, ONE)], 1, ONE.copy(), ONE.copy()),
+        ([(b"a", INTS, INTS + 1, INTS[:0])], 1, INTS.copy(), ONE.copy()),
+        ([(b"\xff", INTS, INTS + 1, ONE)], 1, INTS.copy(), ONE.copy()),
         ([3], 1, INTS, ONE),
         ([()], 1, INTS, ONE),
         (3, 1, INTS, ONE),

@@ -10,9 +10,11 @@ from scipy import stats
 
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.paired import (
+    best_kernel,
     detectable_difference,
     differences,
     equivalence_p,
+    pair_statistics,
     paired_statistics,
     pass_all,
     pass_at,
@@ -45,6 +47,29 @@ def test_equivalence_is_two_one_sided_t_tests() -> None:
         below = stats.ttest_1samp(apart, -0.03, alternative="greater").pvalue
         above = stats.ttest_1samp(apart, 0.03, alternative="less").pvalue
         assert equivalence_p(paired_statistics(apart), 0.03) == pytest.approx(max(below, above), abs=1e-12)
+
+
+@pytest.mark.skipif(best_kernel() == "numpy", reason="the native statistics were not built")
+@given(
+    seed=st.integers(0, 2**32),
+    size=st.sampled_from([2, 3, 7, 8, 9, 64, 65, 200]),
+    kind=st.sampled_from(["uniform", "steps", "equal", "tiny", "large", "shifted"]),
+)
+def test_many_pairs_in_c_have_the_bits_of_one_after_the_other(seed: int, size: int, kind: str) -> None:
+    draws = np.random.default_rng(seed)
+    kinds: dict[str, FloatArray] = {
+        "uniform": draws.random((size, 5)),
+        "steps": np.asarray(draws.integers(0, 4, (size, 5)) / 3, np.float64),
+        "equal": np.repeat(draws.random((1, 5)), size, axis=0),
+        "tiny": np.asarray(0.1 + draws.integers(-2, 3, (size, 5)) * 2.0**-56, np.float64),
+        "large": draws.normal(size=(size, 5)) * 10.0 ** draws.integers(-18, 19, (size, 5)),
+        "shifted": draws.random((size, 1)) + np.arange(5) / 10,
+    }
+    values = kinds[kind]
+    pairs = [(first, second) for first in range(5) for second in range(5)]
+    native, plain = (pair_statistics(values, pairs, kernel=kernel) for kernel in ("native", "numpy"))
+    assert repr(native) == repr(plain)
+    assert len(native[0]) == 25
 
 
 @given(VALUES)

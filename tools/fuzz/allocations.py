@@ -133,6 +133,8 @@ def merge_calls() -> Iterator[Call]:
     starts, ends, bounds = np.zeros(1, np.int64), np.full(1, 2, np.int64), np.array([0, 2], np.int64)
     both = [(["a", "b"], starts, ends), (("b", "c"), starts, ends)]
     yield lambda: merge.candidates(both, 1, np.zeros(4, np.int64), bounds.copy())
+    packed: list[merge.Rows] = [(b"ab", starts, ends, np.arange(3)), (["b", "c"], starts, ends)]
+    yield lambda: merge.candidates(packed, 1, np.zeros(4, np.int64), bounds.copy())
     yield lambda: merge.best_first(np.ones(2), bounds, ["a", "b"], None, np.zeros(2, np.int64))
     yield lambda: merge.taken(["a", "b"], np.arange(2))
     yield lambda: merge.by_majority(np.ones((1, 2), np.int64), np.ones(1), bounds, np.arange(2))
@@ -143,8 +145,10 @@ def merge_calls() -> Iterator[Call]:
 
 
 def permutation_calls() -> Iterator[Call]:
-    """Sums under sign flips, and how many of them are far apart."""
+    """Sums under sign flips, how many of them are far apart, and statistics of pairs."""
     numbers = np.arange(300, dtype=np.int64).reshape(100, 3)
+    values = numbers.astype(np.float64)
+    yield lambda: permutation.paired(values, 100, np.array([[0, 1], [2, 1]]), np.zeros((2, 6)))
     yield lambda: permutation.sums(numbers, 3, 7, 0, 5)
     yield lambda: permutation.count_far(numbers, 100, np.array([[0, 1, 50], [2, 1, 250]], dtype=np.int64))
 

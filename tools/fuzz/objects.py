@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.fuzz import arrow_tables, dicts, result_documents
+from tools.fuzz import arrow_tables, dicts, public_functions, result_documents
 
 Target = Callable[[random.Random, Path], None]
 TARGETS: dict[str, Target] = {
@@ -22,6 +22,7 @@ TARGETS: dict[str, Target] = {
     "arrow tables": arrow_tables.check,
     "result documents": result_documents.check_document,
     "report pages": result_documents.check_page,
+    "public functions": public_functions.check,
 }
 
 

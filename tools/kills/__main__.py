@@ -8,13 +8,19 @@ import sys
 import time
 from pathlib import Path
 
+from tools.kills.agent import Mcp
+from tools.kills.bench import Bench, Preferences, Prove
 from tools.kills.campaign import Campaign
 from tools.kills.chat_server import CountingServer, chat_server
 from tools.kills.commands import Answers, Convert, ConvertText, Eval, Import, Judge, Report, Run
+from tools.kills.live import ImportConversations, ImportTraces, Online, OnlineRecord, Sample
 from tools.kills.serve import Serve
 from tools.kills.workload import Workload
 
-COMMANDS: tuple[type[Workload], ...] = (Run, Eval, Judge, Convert, ConvertText, Report, Serve, Answers, Import)
+COMMANDS: tuple[type[Workload], ...] = (
+    *(Run, Eval, Judge, Convert, ConvertText, Report, Serve, Answers, Import),
+    *(Bench, Preferences, Prove, Online, OnlineRecord, Sample, ImportConversations, ImportTraces, Mcp),
+)
 _MOST_IN_A_ROUND = 10
 
 

@@ -104,6 +104,7 @@ class Campaign:
                 self.kills += 1
                 return False
             changes = self._wait(process, pipe)
+        self.workload.check_user()
         self._check_ended(process)
         self._seconds = time.monotonic() - began
         self._changes = self._changes or changes
@@ -117,7 +118,13 @@ class Campaign:
         command = [sys.executable, "-m", "tools.kills.watched", *watched, *self.workload.arguments()]
         with open(self.workload.folder / "stdout", "wb") as out, open(self.workload.folder / "stderr", "wb") as errors:
             process = subprocess.Popen(
-                command, stdout=out, stderr=errors, pass_fds=[writing], process_group=0, env=self.workload.environment()
+                command,
+                stdin=subprocess.PIPE if self.workload.talks else subprocess.DEVNULL,
+                stdout=out,
+                stderr=errors,
+                pass_fds=[writing],
+                process_group=0,
+                env=self.workload.environment(),
             )
         os.close(writing)
         try:

@@ -79,7 +79,7 @@ class Import(Workload):
 
     def write_inputs(self) -> None:
         for name, count in (("table.csv", 400), ("old.csv", 20)):
-            rows = [f"question {at % 50},title {at},{_words(at)},{at % 4}" for at in range(count)]
+            rows = [f"question {at % 50},title {at},{words_of(at)},{at % 4}" for at in range(count)]
             self.write_lines(name, ["query,title,text,grade", *rows])
 
     def arguments(self) -> list[str]:
@@ -161,7 +161,7 @@ class Judge(Workload):
 
     def write_inputs(self) -> None:
         docs, queries = range(10), range(6)
-        self.write_lines("corpus.jsonl", [json.dumps({"_id": f"d{doc}", "text": _words(doc)}) for doc in docs])
+        self.write_lines("corpus.jsonl", [json.dumps({"_id": f"d{doc}", "text": words_of(doc)}) for doc in docs])
         self.write_lines("queries.jsonl", [json.dumps({"_id": f"q{query}", "text": f"question {query}"}) for query in queries])
         self.write_lines("pairs.tsv", [f"q{query}\td{doc}" for query in queries for doc in docs])
 
@@ -194,8 +194,8 @@ class Answers(Workload):
             rows = [
                 {
                     "question": f"question {at}",
-                    "answer": f"{_words(at)}.",
-                    "contexts": [f"{_words(at + 1)}.", f"{_words(at + 2)}."],
+                    "answer": f"{words_of(at)}.",
+                    "contexts": [f"{words_of(at + 1)}.", f"{words_of(at + 2)}."],
                 }
                 for at in range(count)
             ]
@@ -235,7 +235,7 @@ def write_dataset(workload: Workload) -> None:
     """A dataset folder with the texts of queries and documents."""
     queries = [json.dumps({"_id": f"q{query}", "text": f"question {query}"}) for query in range(_QUERIES)]
     workload.write_lines("dataset/queries.jsonl", queries)
-    workload.write_lines("dataset/corpus.jsonl", [json.dumps({"_id": f"d{doc}", "text": _words(doc)}) for doc in range(50)])
+    workload.write_lines("dataset/corpus.jsonl", [json.dumps({"_id": f"d{doc}", "text": words_of(doc)}) for doc in range(50)])
     workload.write_lines("dataset/qrels/test.tsv", ["query-id\tcorpus-id\tscore", "q0\td0\t1"])
 
 
@@ -246,7 +246,7 @@ def write_run(workload: Workload, name: str, depth: int) -> None:
     workload.write_lines(name, rows)
 
 
-def _words(number: int) -> str:
+def words_of(number: int) -> str:
     """A text of a few words."""
     chance = random.Random(number)
     return " ".join(chance.choice(_WORDS) for _ in range(8))

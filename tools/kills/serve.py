@@ -65,15 +65,11 @@ class Serve(Workload):
         if text and not text.endswith("\n"):
             raise RecoveryError("the last line of the judgements is incomplete")
         self._check_kept({(line.split()[0], line.split()[2]) for line in text.splitlines()})
-        self._check_person()
+        self.check_user()
 
     def check_finished(self) -> None:
-        self._check_person()
+        self.check_user()
         super().check_finished()
-
-    def _check_person(self) -> None:
-        if self._problem:
-            raise RecoveryError(self._problem)
 
     def _check_kept(self, kept: set[Pair]) -> None:
         if not self._confirmed <= kept or len(kept) > len(self._confirmed) + 1:
@@ -86,6 +82,7 @@ class Serve(Workload):
             return
         except RecoveryError as found:
             self._problem = str(found)
+            process.kill()
 
     def _judge_all(self, process: subprocess.Popen[bytes]) -> None:
         """Judges pairs until all are judged, then stops the server."""
@@ -135,6 +132,14 @@ class Person:
         reply = self._request("POST", "/r/1/judge", {"query": pair[0], "doc": pair[1], "grade": grade})
         if reply.status != 200 or json.loads(reply.read())["grade"] != grade:
             raise RecoveryError(f"a judgement was answered with {reply.status}")
+
+    def ask(self, path: str, value: Any = None) -> Any:
+        """The JSON of a route; with a value it is sent."""
+        reply = self._request("GET" if value is None else "POST", path, value)
+        text = reply.read().decode()
+        if reply.status != 200:
+            raise RecoveryError(f"{path} was answered with {reply.status}: {text[:200]}")
+        return json.loads(text)
 
     def _request(self, method: str, path: str, value: Any = None) -> http.client.HTTPResponse:
         connection = http.client.HTTPConnection(self._host, timeout=60)

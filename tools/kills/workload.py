@@ -33,6 +33,8 @@ class Workload(ABC):
     """The number of calls of a language model that can be in progress."""
     has_older: ClassVar[bool] = True
     """Whether the command replaces any older output; false if it continues its own output only."""
+    talks: ClassVar[bool] = False
+    """Whether `user` writes to the standard input of the command."""
 
     def __init__(self, folder: Path, chance: random.Random, chat: CountingServer) -> None:
         self.folder, self.chance, self.chat = folder, chance, chat
@@ -41,6 +43,8 @@ class Workload(ABC):
         self._wanted: Any = None
         self._names: set[str] = set()
         self._had_old = False
+        self._problem = ""
+        """What the user of the command noticed."""
 
     @abstractmethod
     def write_inputs(self) -> None:
@@ -118,6 +122,11 @@ class Workload(ABC):
     def keep(self, number: int) -> Path:
         """Moves `work` aside, to look at a finding."""
         return self.work.rename(self.folder / f"finding-{number}")
+
+    def check_user(self) -> None:
+        """What the user of the command noticed is a finding."""
+        if self._problem:
+            raise RecoveryError(self._problem)
 
     def rankproof(self, *arguments: str | Path) -> None:
         """Runs a command undisturbed."""

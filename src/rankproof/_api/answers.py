@@ -100,6 +100,7 @@ def evaluate_answers(
     from rankproof._api.inputs import holds_results, results_of
     from rankproof._api.programs import qrels_of
     from rankproof._evaluation.result import with_answer_inputs
+    from rankproof._io.open import path_text
     from rankproof.measures._claim_base import judged_measures
     from rankproof.measures._overlap import OVERLAP
 
@@ -122,5 +123,5 @@ def evaluate_answers(
             logs = forms.logs_with_texts(given_logs, judged, contexts, corpus, nuggets)
             wanted = chosen or judged_measures(usual_log_measures(logs, judge or OVERLAP), judge or OVERLAP)
             inputs = answer_input_from_files(logs, list(map(str, wanted)), rel=rel or 1, how=how).inputs
-    labelled = inputs if labels is None else forms.with_labels(inputs, os.fspath(labels))
+    labelled = inputs if labels is None else forms.with_labels(inputs, path_text(labels, "labels"))
     return with_answer_inputs(labelled.result, labelled)

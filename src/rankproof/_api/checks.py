@@ -245,7 +245,7 @@ def gate(
     )
     if cases is not None:
         folder = os.fspath(data) if isinstance(data, str | os.PathLike) else None
-        gated = gate_with_cases(gated, inputs, os.fspath(cases), folder, names)
+        gated = gate_with_cases(gated, inputs, path_text(cases, "cases"), folder, names)
     kept = () if target is None else tuple(_saved_notes(inputs, target, names, gated, accept_loss=accept_loss))
     return replace(gated, notes=(*value_notes(inputs.result.systems), *gated.notes, *kept))
 

@@ -15,6 +15,7 @@ from rankproof._evaluation.sources import read_judgements
 from rankproof._evaluation.user_forms import Coercion
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import open_plain_file, unreadable_file_error
+from rankproof._io.open import path_text
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
 
@@ -72,7 +73,7 @@ def _joined(rater: Rater, other: Rater) -> Rater:
 def _raters(name: str | None, source: Any) -> tuple[list[Rater], Mapping[Pair, int]]:
     """The raters of a source, and the adjudicated grades."""
     if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
+        path = path_text(source)
         log = _log_content(path)
         if log is not None:
             return _people(*log)

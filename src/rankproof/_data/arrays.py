@@ -60,9 +60,13 @@ class PackedIds(Sequence[str]):
 
     def blocks(self, spans: Sequence[tuple[int, int]]) -> PackedIds:
         """The ids of these spans, concatenated."""
-        sizes = [np.diff(self.bounds[start : end + 1]) for start, end in spans]
-        text = b"".join(self.text[self.bounds[start] : self.bounds[end]] for start, end in spans)
-        return PackedIds(text, np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]), dtype=np.int64))
+        starts, ends = (np.array(column, np.int64) for column in (zip(*spans, strict=True) if spans else ((), ())))
+        lengths = ends - starts
+        rows = list_places(lengths) + repeat_each(starts, lengths)
+        sizes = self.bounds[rows + 1] - self.bounds[rows]
+        cuts = zip(self.bounds[starts].tolist(), self.bounds[ends].tolist(), strict=True)
+        text = b"".join([self.text[start:end] for start, end in cuts])
+        return PackedIds(text, np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)]))
 
     def _between(self, start: int, end: int) -> tuple[str, ...]:
         bounds = self.bounds[start : end + 1].tolist() or [0]

@@ -17,7 +17,7 @@ from rankproof._data.table import Column, Table
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import checked_id
 from rankproof._data.view import View, Viewed, collection_view
-from rankproof.errors import InputError
+from rankproof.errors import InputError, UsageError, type_phrase
 
 
 def chunk_separator(ids: Iterable[str]) -> str:
@@ -47,7 +47,9 @@ class Texts(Viewed, Mapping[str, _Record], Generic[_Record]):
 
     def __init__(self, records: Iterable[_Record], *, source: str = "") -> None:
         by_id: dict[str, _Record] = {}
-        for record in records:
+        for record in records if isinstance(records, Iterable) else [records]:
+            if not isinstance(record, TextRecord):
+                raise UsageError(f"a record is {type_phrase(record)}", fix="pass records such as Query(id, text)")
             key = checked_id(record.id, self.column, source=source, line=record.line)
             earlier = by_id.setdefault(key, record)
             if earlier is not record:

@@ -263,7 +263,7 @@ class _Pairs:
     """The grade of each pair of query and document, for each subtopic too, and the pairs with two grades."""
 
     def __init__(self, source: str, on_conflict: OnConflict, *, by_subtopic: bool) -> None:
-        if on_conflict not in get_args(OnConflict):
+        if not isinstance(on_conflict, str) or on_conflict not in get_args(OnConflict):
             fix = f"choose from: {', '.join(get_args(OnConflict))}"
             raise UsageError(f"on_conflict is {for_message(repr(on_conflict))}", fix=fix)
         self.source, self._rule = source, on_conflict
@@ -412,6 +412,23 @@ def label_in_column(value: object, *, source: str, line: int | None) -> str:
     if not (label := label_of(text)):
         raise row_error("judge", source=source, line=line, token=text)
     return label
+
+
+GENERATED_BY = "generated_by"
+"""The field of a query that a language model or rules wrote, with its reference and its judgements."""
+_RAGAS, _RAGAS_FIELDS = "llm:ragas", ("synthesizer_name", "evolution_type")
+"""The fields of queries that the test set generator of ragas wrote."""
+
+
+def writer_of(fields: Mapping[str, object]) -> str:
+    """The label of the machine that wrote a query with these fields, an empty one for people."""
+    writer = str(fields.get(GENERATED_BY) or "").strip()
+    if not writer:
+        return _RAGAS if any(map(fields.get, _RAGAS_FIELDS)) else ""
+    plain = writer.lower()
+    if plain in _NO_JUDGE or plain.startswith(HUMAN_PREFIX):
+        return ""
+    return label_of(writer) or f"llm:{plain_judge_name(writer)}"
 
 
 def make_judge_label(prefix: str, name: str, digest: str) -> str:

@@ -205,6 +205,8 @@ class Run(Viewed):
 
     def first_rows(self, count: int) -> Run:
         """The run with the first rows of each query."""
+        if int(np.diff(self.offsets).max(initial=0)) <= count:
+            return self
         starts, ends = self.offsets[:-1], np.minimum(self.offsets[1:], self.offsets[:-1] + count)
         spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
         rows = list_places(ends - starts) + repeat_each(starts, ends - starts)

@@ -83,11 +83,21 @@ def checked_names(name: str, value: Any) -> tuple[str, ...]:
 
 def checked_choice(name: str, value: Any, known: Collection[str]) -> str:
     """The value as one of the known names."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         choices = ", ".join(known)
         fix = f"choose one of {choices}" if len(known) > 1 else f"choose {choices}, or leave it out"
         raise UsageError(f"{name} is {for_message(str(value))}", fix=fix)
-    return str(value)
+    return value
+
+
+def _checked_texts(name: str, value: Any) -> Any:
+    """A text or a collection of texts, unchanged."""
+    if not isinstance(value, Collection):
+        raise UsageError(f"{name} is {type_phrase(value)}", fix="pass text, or a list of texts")
+    for item in value:
+        if not isinstance(item, str):
+            raise UsageError(f"{name} contains {type_phrase(item)}", fix="pass text, or a list of texts")
+    return value
 
 
 def check_options(value: Any, more: Mapping[Any, Callable[[str, Any], Any]] | None = None) -> None:
@@ -118,7 +128,12 @@ def checked_setting(setting: Setting, value: Any, more: Mapping[Any, Callable[[s
         return checked_choice(name, value, setting.choices)
     if kind == bool | tuple[str, ...] and not isinstance(value, bool):
         return checked_names(name, value)
-    plain: Mapping[Any, Callable[[str, Any], Any]] = {bool: checked_bool, str: checked_text, tuple[str, ...]: checked_names}
+    plain: Mapping[Any, Callable[[str, Any], Any]] = {
+        bool: checked_bool,
+        str: checked_text,
+        tuple[str, ...]: checked_names,
+        str | Sequence[str]: _checked_texts,
+    }
     return plain[kind](name, value) if kind in plain else value
 
 

@@ -16,7 +16,8 @@ from rankproof._data.arrays import FloatArray, read_only, weight_column
 from rankproof._data.run import Run
 from rankproof._data.text import example_ids, pluralise
 from rankproof._data.validation import NAMED_FILES, public
-from rankproof._evaluation.notes import DeferredNotes, Note, evaluation_notes
+from rankproof._data.view import Deferred
+from rankproof._evaluation.notes import Note, evaluation_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, RunLike, make_evaluate_options
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, joined_repeats, with_inputs
 from rankproof._evaluation.sources import EvaluationInput, align, prepare_judgements
@@ -26,6 +27,7 @@ from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures
 from rankproof.measures._registry import default_measures
+from rankproof.measures._relevant import forget
 
 if TYPE_CHECKING:
     from rankproof.measures._counts import TextResult
@@ -116,9 +118,13 @@ def _evaluate(
     for name, run in runs.items():
         hits = _aligned(judged, run, name, options)
         measured[name] = _Measured(hits, _measure_results(hits, numbers, options))
+        if len(runs) > 1:
+            # What measures share takes as much memory as the hits, which are kept for the notes.
+            for block in hits.blocks:
+                forget(block)
     notes = _SystemNotes(list(measured.values()), rels, options)
     systems = [
-        SystemResult(name, own.results, DeferredNotes(partial(notes.of, own)), _common_depth(own.hits), _texts(own.hits, fitted))
+        SystemResult(name, own.results, Deferred(partial(notes.of, own)), _common_depth(own.hits), _texts(own.hits, fitted))
         for name, own in measured.items()
     ]
     return joined_repeats(Result(judged.queries, tuple(systems)))
@@ -199,8 +205,9 @@ def _measure_results(hits: Hits, measures: Mapping[str, Measure], options: Evalu
     skips = options.skip_missing and not hits.present.all()
     queries = tuple(np.array(hits.queries, dtype=object)[hits.present]) if skips else hits.queries
     weights = None if options.weights is None else _weights_of(queries, options.weights)
+    blocks = hits.blocks
     for name, measure in measures.items():
-        all_values = np.concatenate([measure.values(block) for block in hits.blocks])
+        all_values = np.concatenate([measure.values(block) for block in blocks])
         values = all_values[hits.present] if skips else all_values
         results[name] = MeasureResult(measure, measure.summarise(values, weights), queries, values, weights)
     return results

@@ -100,9 +100,9 @@ class _QuotedRow:
 
 def checked_delimiter(delimiter: str | None) -> str | None:
     """The delimiter as one character; `\\t` and `tab` are a tab."""
+    if delimiter is not None and not isinstance(delimiter, str):
+        raise UsageError(f"a delimiter cannot be {type_phrase(delimiter)}", fix='specify one character, like ";" or "\\t"')
     char = "\t" if delimiter in ("\\t", "tab") else delimiter
-    if char is not None and not isinstance(char, str):
-        raise UsageError(f"a delimiter cannot be {type_phrase(char)}", fix='specify one character, like ";" or "\\t"')
     if char is not None and (len(char) != 1 or char.isalnum() or char in '"\r\n#+-.'):
         raise UsageError(f'"{for_message(char)}" cannot be a delimiter', fix='specify one character, like ";" or "\\t"')
     return char

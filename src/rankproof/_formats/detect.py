@@ -75,7 +75,7 @@ def detect_container(source: ByteSource) -> tuple[str | None, bytes]:
 def has_delimited_header(source: ByteSource, delimiter: str) -> bool:
     """Whether the first row is a header with this delimiter."""
     line, _ = _first_row(_head(source).removeprefix(BOM))
-    return _is_header(line, delimiter.encode())
+    return _is_header(line, delimiter.encode(errors="surrogatepass"))
 
 
 def _head(source: ByteSource) -> bytes:

@@ -127,6 +127,19 @@ class CandidateTable:
         """The score of each candidate in each run; 0 if the run does not have it."""
         return self.spread(self.values)
 
+    def scores_of(self, run: int) -> FloatArray:
+        """The score of each candidate in one run; 0 if the run does not have it."""
+        scores = np.zeros(self.size)
+        scores[self.places[self.spans[run]]] = self.values[self.spans[run]]
+        return scores
+
+    def shown(self, depth: int) -> BoolArray:
+        """Whether each run has each candidate among its first ones."""
+        whole = np.zeros((self.runs, self.size), np.bool_)
+        for run, span in enumerate(self.spans):
+            whole[run, self.places[span][list_places(self.lengths[run]) < depth]] = True
+        return whole
+
     @cached_property
     def present(self) -> BoolArray:
         """Whether each run has each candidate."""
@@ -173,7 +186,7 @@ class CandidateTable:
 
 def _rows(run: Run, queries: tuple[str, ...]) -> RowsOfRun:
     """The documents of a run and the span of each query, empty for a query that it lacks."""
-    docs = tuple(run.docs)
+    docs = run.docs
     if run.queries == queries:
         return docs, run.offsets[:-1], run.offsets[1:]
     at = {query: index for index, query in enumerate(run.queries)}

@@ -7,16 +7,19 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray, IntArray, list_numbers
+from rankproof._data.arrays import FloatArray, IntArray, PackedIds, list_numbers
 from rankproof._data.ordering import best_first_order
 
+if TYPE_CHECKING:
+    from rankproof._native import merge
+
 Kernel = Literal["native", "plain"]
-RowsOfRun = tuple[Sequence[str], IntArray, IntArray]
-"""The documents of a run, a tuple or a list, and where those of each query start and end."""
+RowsOfRun = tuple[Sequence[str] | PackedIds, IntArray, IntArray]
+"""The documents of a run, a tuple, a list or packed, and where those of each query start and end."""
 
 
 @cache
@@ -33,13 +36,29 @@ def candidates(runs: Sequence[RowsOfRun], queries: int, *, kernel: Kernel | None
     rows = sum(int((ends - starts).sum()) for _, starts, ends in runs)
     places, offsets = np.empty(rows, dtype=np.int64), np.empty(queries + 1, dtype=np.int64)
     if (kernel or best_kernel()) == "plain":
-        return _candidates_in_python(runs, places, offsets), offsets, places
+        return _candidates_in_python([_as_text(run) for run in runs], places, offsets), offsets, places
     from rankproof._native import merge
 
-    return merge.candidates(list(runs), queries, places, offsets), offsets, places
+    try:
+        return merge.candidates([_as_bytes(run) for run in runs], queries, places, offsets), offsets, places
+    except UnicodeEncodeError:
+        # A lone surrogate in a dict has no bytes.
+        return merge.candidates([_as_text(run) for run in runs], queries, places, offsets), offsets, places
 
 
-def _candidates_in_python(runs: Sequence[RowsOfRun], places: IntArray, offsets: IntArray) -> list[str]:
+def _as_text(run: RowsOfRun) -> tuple[Sequence[str], IntArray, IntArray]:
+    docs, starts, ends = run
+    return tuple(docs) if isinstance(docs, PackedIds) else docs, starts, ends
+
+
+def _as_bytes(run: RowsOfRun) -> merge.Rows:
+    docs, starts, ends = run
+    return (docs.text, starts, ends, np.ascontiguousarray(docs.bounds)) if isinstance(docs, PackedIds) else (docs, starts, ends)
+
+
+def _candidates_in_python(
+    runs: Sequence[tuple[Sequence[str], IntArray, IntArray]], places: IntArray, offsets: IntArray
+) -> list[str]:
     docs: list[str] = []
     next_rows = np.cumsum([0, *(int((ends - starts).sum()) for _, starts, ends in runs)]).tolist()
     offsets[0] = 0

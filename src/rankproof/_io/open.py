@@ -14,6 +14,7 @@ from typing import Any
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._io.file_errors import file_error
 from rankproof._io.memory import check_memory, free_memory, memory_error
+from rankproof._io.paths import is_possible_path
 from rankproof._io.streams import (
     BLOCK_BYTES,
     BlockStream,
@@ -29,7 +30,7 @@ from rankproof._io.streams import (
     read_blocks,
     transcode,
 )
-from rankproof.errors import RankproofError, UsageError, type_phrase
+from rankproof.errors import RankproofError, UsageError, for_message, type_phrase
 
 StrPath = str | os.PathLike[str]
 STDIN = "-"
@@ -117,6 +118,8 @@ def path_text(path: StrPath, argument: str = "a path") -> str:
         raise UsageError(f"{argument} cannot be {type_phrase(name)}", fix="pass a path, as text or as pathlib.Path")
     if not name:
         raise UsageError("the file path is empty", fix="specify the file")
+    if not is_possible_path(name):
+        raise UsageError(f"no path can be {for_message(name)}", fix="leave out NUL and surrogate characters")
     return name
 
 

@@ -20,5 +20,9 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit_merge(void) {
     text_hash = (hashfunc)PyType_GetSlot(&PyUnicode_Type, Py_tp_hash);
+    PyObject *text = PyUnicode_FromString("documents");
+    if (text == NULL) return NULL;
+    id_seed = (uint64_t)text_hash(text);
+    Py_DECREF(text);
     return PyModule_Create(&definition);
 }

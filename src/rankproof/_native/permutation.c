@@ -1,4 +1,5 @@
-/* Sums of whole numbers under random signs, for many columns at once, and how many of these sums are far apart.
+/* Sums of whole numbers under random signs, for many columns at once, and how many of these sums are far apart; the statistics of
+   many pairs of columns.
 
    One word of 64 random bits gives the signs of 64 queries. For each byte of it there is a table of the 256 signed sums that its eight
    queries can have, so a query costs an eighth of an addition for each column. Numbers are whole: any order of adding gives the same. */
@@ -9,6 +10,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "permutation_src/paired.h"
+#include "py_buffers.h"
 
 enum { BYTES = 8, ENTRIES = 256, STEP = 4, WIDEST = 16 };
 
@@ -233,8 +237,72 @@ static PyObject *py_count_far(PyObject *module, PyObject *arguments) {
     return hits;
 }
 
+/* Columns of `length` values with the largest magnitude of each, and pairs of columns; a row of the result for each pair. */
+typedef struct {
+    const double *columns, *largest;
+    const int64_t *pairs;
+    size_t length, count;
+    Paired *found;
+} Differences;
+
+INLINE_HERE void pair_all(const Differences *all, double *apart) {
+    for (size_t pair = 0; pair < all->count; pair++) {
+        size_t first = (size_t)all->pairs[2 * pair], second = (size_t)all->pairs[2 * pair + 1];
+        double largest = all->largest[first] > all->largest[second] ? all->largest[first] : all->largest[second];
+        all->found[pair] = pair_of(all->columns + first * all->length, all->columns + second * all->length, all->length, largest, apart);
+    }
+}
+
+#ifdef HAS_AVX2
+__attribute__((target("avx2"))) static void pair_all_avx2(const Differences *all, double *apart) { pair_all(all, apart); }
+#endif
+
+/* False where there is no memory. */
+static bool pair_columns(Differences all, size_t columns) {
+    double *room = malloc((columns + all.length + 1) * sizeof *room);
+    if (room == NULL) return false;
+    for (size_t column = 0; column < columns; column++) room[column] = largest_of(all.columns + column * all.length, all.length);
+    all.largest = room;
+#ifdef HAS_AVX2
+    if (__builtin_cpu_supports("avx2")) pair_all_avx2(&all, room + columns);
+    else
+#endif
+        pair_all(&all, room + columns);
+    free(room);
+    return true;
+}
+
+/* paired(columns, length, pairs, found): columns of doubles and rows of (column, column) in; writes a row of six doubles for each:
+   mean, sum of squares around it, lowest, highest, and how many are above and below 0. */
+static PyObject *py_paired(PyObject *module, PyObject *arguments) {
+    Py_buffer columns, pairs, found;
+    Py_ssize_t length;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y*ny*w*", &columns, &length, &pairs, &found)) return NULL;
+    size_t row = length < 1 || (size_t)length > (size_t)PY_SSIZE_T_MAX / sizeof(double) ? 0 : (size_t)length * sizeof(double);
+    bool fits = row != 0 && (size_t)columns.len % row == 0 && holds_items(&columns, sizeof(double)) &&
+                (size_t)pairs.len % (2 * sizeof(int64_t)) == 0 && holds_items(&pairs, sizeof(int64_t)) && holds_items(&found, sizeof(double));
+    size_t count = (size_t)pairs.len / (2 * sizeof(int64_t)), width = fits ? (size_t)columns.len / row : 0;
+    fits = fits && (size_t)found.len == count * sizeof(Paired);
+    const int64_t *named = pairs.buf;
+    for (size_t at = 0; fits && at < 2 * count; at++) fits = named[at] >= 0 && (uint64_t)named[at] < width;
+    bool done = fits;
+    if (fits) {
+        Differences all = {.columns = columns.buf, .pairs = named, .length = (size_t)length, .count = count, .found = found.buf};
+        Py_BEGIN_ALLOW_THREADS;
+        done = pair_columns(all, width);
+        Py_END_ALLOW_THREADS;
+        if (!done) PyErr_NoMemory();
+    } else PyErr_SetString(PyExc_ValueError, "the numbers do not fill whole columns, or a pair names a column that is not there");
+    PyBuffer_Release(&columns);
+    PyBuffer_Release(&pairs);
+    PyBuffer_Release(&found);
+    return done ? Py_NewRef(Py_None) : NULL;
+}
+
 static PyMethodDef functions[] = {
     {"count_far", py_count_far, METH_VARARGS, "How many values of two columns are far apart: (columns, length, pairs)."},
+    {"paired", py_paired, METH_VARARGS, "Statistics of pairs of columns: (columns, length, pairs, found)."},
     {"sums", py_sums, METH_VARARGS, "Sums of columns under random signs: (numbers, columns, key, first, count)."},
     {NULL, NULL, 0, NULL},
 };

@@ -41,6 +41,7 @@ def stream_key(seed: int, use: StreamUse) -> int:
 
 def random_words(key: int, first: int, count: int) -> RandomWords:
     """The words from index `first` on (SplitMix64)."""
+    # An array, not a scalar: numpy wraps arrays of unsigned integers silently and warns of scalars.
     start = np.full(1, (key + (first + 1) * GOLDEN) & _MASK, np.uint64)
     state = np.arange(count, dtype=np.uint64) * np.uint64(GOLDEN) + start
     state = (state ^ (state >> np.uint64(30))) * np.uint64(_FIRST)
@@ -73,6 +74,7 @@ class VariateStream:
         """Uniform variates in [0, 1), with 53 bits."""
         words = random_words(self._key, self._next, count)
         self._next += count
+        # The upper 53 bits, because they fit a double exactly.
         return (words >> np.uint64(11)).astype(np.float64) * math.ldexp(1.0, -53)
 
     def normals(self, count: int) -> FloatArray:
@@ -137,6 +139,7 @@ class ExactSum(NamedTuple):
 def to_exact_sum(values: FloatArray, against: FloatArray | None = None) -> ExactSum:
     """The values, or their differences from `against` (a column), rounded to a unit for which no sum overflows."""
     largest = float(np.abs(values).max(initial=0.0)) or 1.0
+    # A power of two, so that dividing by it rounds nothing but the digits that are left out.
     unit = math.ldexp(1.0, math.frexp(largest)[1] - min(_VALUE_BITS, _SUM_BITS - len(values).bit_length()))
     differences = values if against is None else values - against
     return ExactSum(np.rint(differences / unit).astype(np.int64), unit)
@@ -144,6 +147,7 @@ def to_exact_sum(values: FloatArray, against: FloatArray | None = None) -> Exact
 
 def products(rows: FloatArray, numbers: IntArray) -> IntArray:
     """The exact matrix product of rows of small integers with the numbers, in two halves whose sums fit a double."""
+    # BLAS multiplies doubles, not int64; with halves every partial sum is an integer below 2^53, so any order of sums is exact.
     upper = numbers >> _HALF_BITS
     lower = numbers - (upper << _HALF_BITS)
     halves = rows @ np.concatenate([upper, lower], axis=1).astype(np.float64)

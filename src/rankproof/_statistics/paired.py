@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Literal
 
 import numpy as np
 
@@ -12,6 +15,8 @@ from rankproof._data.arrays import FloatArray
 from rankproof._statistics.distributions import gamma_ratio, normal_quantile, student_above, student_two_sided
 from rankproof._statistics.means import degrees_of_freedom, influence, weighted_mean
 
+Kernel = Literal["native", "numpy"]
+# Rounding errors of measures are near 1e-15 of the largest value, real differences far above 1e-12 of it.
 _TIE = 1e-12
 
 
@@ -53,6 +58,7 @@ class PairedStatistics:
 def differences(first: FloatArray, second: FloatArray) -> FloatArray:
     """One minus the other; differences within rounding error are 0, and all are equal if they differ only by rounding."""
     largest = max(float(np.abs(first).max(initial=0.0)), float(np.abs(second).max(initial=0.0)))
+    # Equal differences must have a deviation of exactly 0, else t would be huge by rounding alone.
     raw = first - second
     if len(raw) and raw.max() - raw.min() <= _TIE * largest:
         raw = np.full(len(raw), (raw.max() + raw.min()) / 2)
@@ -63,6 +69,7 @@ def differences(first: FloatArray, second: FloatArray) -> FloatArray:
 def paired_statistics(differences: FloatArray, weights: FloatArray | None = None) -> PairedStatistics:
     """The statistics of at least two differences, the same bits for any order of them."""
     n, lowest, highest = len(differences), float(differences.min()), float(differences.max())
+    # The mean of equal numbers may differ from them in the last bit.
     mean = weighted_mean(differences, weights) if highest > lowest else lowest
     if abs(mean) <= _TIE * max(-lowest, highest):
         mean = 0.0
@@ -70,6 +77,31 @@ def paired_statistics(differences: FloatArray, weights: FloatArray | None = None
     deviation = math.sqrt(math.fsum(np.square(off).tolist()) / (n - 1)) if highest > lowest else 0.0
     wins, losses = int(np.count_nonzero(differences > 0)), int(np.count_nonzero(differences < 0))
     return PairedStatistics(n, mean, deviation, degrees_of_freedom(n, weights), wins, n - wins - losses, losses)
+
+
+@cache
+def best_kernel() -> Kernel:
+    """`native` if the C extension was built, else `numpy`; both give the same bits."""
+    return "native" if find_spec("rankproof._native.permutation") is not None else "numpy"
+
+
+def pair_statistics(
+    values: FloatArray, pairs: Sequence[tuple[int, int]], weights: FloatArray | None = None, kernel: Kernel | None = None
+) -> tuple[list[PairedStatistics], list[bool]]:
+    """The statistics of the differences of each pair of columns, and whether these differences are not all the same."""
+    if weights is not None or (kernel or best_kernel()) == "numpy":
+        apart = [differences(values[:, first], values[:, second]) for first, second in pairs]
+        return [paired_statistics(each, weights) for each in apart], [bool(each.max() > each.min()) for each in apart]
+    from rankproof._native import permutation
+
+    n, found = len(values), np.empty((len(pairs), 6))
+    permutation.paired(np.ascontiguousarray(values.T), n, np.array(pairs, np.int64).reshape(-1, 2), found)
+    means, squares, lowest, highest, wins, losses = found.T
+    deviations = np.sqrt(squares / (n - 1)).tolist()
+    rows = zip(means.tolist(), deviations, wins.astype(np.int64).tolist(), losses.astype(np.int64).tolist(), strict=True)
+    freedom = degrees_of_freedom(n, None)
+    statistics = [PairedStatistics(n, mean, off, freedom, won, n - won - lost, lost) for mean, off, won, lost in rows]
+    return statistics, (highest > lowest).tolist()
 
 
 def t_test_p(statistics: PairedStatistics) -> float | None:
@@ -98,6 +130,7 @@ POWER = 0.8
 def detectable_difference(deviation: float, n: int, alpha: float, power: float = POWER) -> float | None:
     """The smallest difference that a two-sided test of n queries detects with this power; None with too few queries."""
     z = normal_quantile(1 - alpha / 2)
+    # Guenther (1981): the normal formula with z^2 / 2 more queries has nearly the power of the t-test.
     left = n - z * z / 2
     return (z + normal_quantile(power)) * deviation / math.sqrt(left) if left > 0 else None
 

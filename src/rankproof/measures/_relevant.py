@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,10 +17,20 @@ _Rest = ParamSpec("_Rest")
 _Value = TypeVar("_Value")
 
 
+_CACHES: list[WeakKeyDictionary[Any, Any]] = []
+
+
+def forget(owner: Hits) -> None:
+    """Frees what was computed from these hits."""
+    for cache in _CACHES:
+        cache.pop(owner, None)
+
+
 def cached_on(function: Callable[Concatenate[_Owner, _Rest], _Value]) -> Callable[Concatenate[_Owner, _Rest], _Value]:
     """The function with a cache: one value for each first argument, kept as long as that lives, and each of the others."""
     # Weak, as hits and judgements are large, and compared by identity: several measures of one evaluation share what is computed.
     cache: WeakKeyDictionary[_Owner, dict[object, _Value]] = WeakKeyDictionary()
+    _CACHES.append(cache)
 
     @wraps(function)
     def cached(owner: _Owner, /, *args: _Rest.args, **named: _Rest.kwargs) -> _Value:

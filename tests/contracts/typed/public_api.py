@@ -1,5 +1,6 @@
 """A user's script as `mypy --strict` must see it: `make check` sees it beside the code, `make package-test` with the wheel."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import assert_type
 
@@ -25,7 +26,7 @@ def compared(qrels: Path, runs: dict[str, Path]) -> str:
     comparison = rp.compare(qrels, runs, primary="nDCG@10", order="score", rel=1)
     assert_type(comparison, rp.types.Comparison)
     assert_type(comparison.decision, rp.types.Decision)
-    assert_type(comparison.pairs, tuple[rp.types.PairRecord, ...])
+    assert_type(comparison.pairs, Sequence[rp.types.PairRecord])
     result = rp.evaluate(qrels, runs)
     assert_type(result.compare(), rp.types.Comparison)
     assert_type(rp.explain(result, query="q1"), rp.types.Explanation)

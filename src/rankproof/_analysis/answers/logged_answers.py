@@ -111,7 +111,7 @@ def answers_of_logs(imported: Imported) -> LoggedAnswers:
     # The runs are in the order of the logs; a log without contexts is among the answers alone.
     every_log_retrieves = imported.answers.keys() <= imported.runs.keys()
     systems = imported.runs if every_log_retrieves else dict.fromkeys((*imported.answers, *imported.runs))
-    answers = {name: imported.answers.get(name) or _unanswered(imported.runs[name]) for name in systems}
+    answers = {name: imported.answers[name] if name in imported.answers else _unanswered(imported.runs[name]) for name in systems}
     dropped = (f"{count.part}: {', '.join(map(str, count.dropped))}" for count in imported.report.counts if count.dropped)
     notes = (note for note in imported.report.notes if not is_ranking_note(note))
     dataset, names = imported.dataset, list(answers)

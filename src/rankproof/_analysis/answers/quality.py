@@ -52,7 +52,7 @@ class RankCorrelation:
     def describe(self) -> str:
         """The correlation in one clause."""
         low, high = self.interval
-        numbers = f"Spearman {format_value(self.rho)}, 95% interval [{format_value(low)}, {format_value(high)}], n = {self.n}"
+        numbers = f"Spearman {format_value(self.rho)}, 95% CI [{format_value(low)}, {format_value(high)}], n = {self.n}"
         if low <= 0 <= high:
             return f"no significant correlation of retrieval and answers ({numbers})"
         strength = next(word for limit, word in _STRENGTHS if abs(self.rho) < limit)
@@ -240,7 +240,7 @@ def means_table(inputs: AnalysisInput, *, level: float = 0.95) -> Table:
             Column("measure"),
             Column("n", "count", "queries of the mean"),
             Column("value", "value", "mean"),
-            Column(f"{level:.0%} interval", "interval", describe_interval_method()),
+            Column(f"{level:.0%} CI", "interval", describe_interval_method()),
         ),
         rows=tuple(rows),
         notes=evaluation_notes(inputs),
@@ -288,7 +288,7 @@ def claim_means_table(inputs: AnalysisInput, calibrations: Sequence[Calibration]
             *((Column("judge"),) if several else ()),
             Column("n", "count", "questions with a value"),
             Column("value", "value", "mean"),
-            Column(f"{level:.0%} interval", "interval", describe_interval_method()),
+            Column(f"{level:.0%} CI", "interval", describe_interval_method()),
             Column("no value", about="questions without a value, and why"),
         ),
         rows=tuple(rows),
@@ -314,7 +314,7 @@ def differences_table(comparison: Comparison) -> Table:
             Column("system"),
             Column("n", "count", "questions"),
             Column("difference", "difference"),
-            Column(f"{1 - alpha:.0%} interval", "interval", describe_interval_method()),
+            Column(f"{1 - alpha:.0%} CI", "interval", describe_interval_method()),
             Column("p", "p", "not corrected for the number of measures"),
         ),
         rows=tuple(rows),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -12,10 +13,13 @@ import numpy as np
 from rankproof._analysis.compare.decide_systems import ComparedSystems, DecisionRule, decide_systems
 from rankproof._analysis.compare.decision_data import (
     answering_notes,
+    conversations,
+    conversations_note,
     default_baseline,
     left_out_notes,
     left_out_queries_note,
     only_systems,
+    repeated_queries_note,
     system_costs,
     systems_with_rankings,
     systems_without_documents,
@@ -32,9 +36,8 @@ from rankproof._analysis.compare.joined_values import (
     with_measures,
 )
 from rankproof._analysis.compare.pairs import PairComparison, compare_named_pairs, compare_pairs
-from rankproof._analysis.compare.segment_differences import SEGMENT_DIFFERENCES, SegmentDifference, compared_pairs, segment_tables
-from rankproof._analysis.compare.sessions import by_session
-from rankproof._analysis.compare.significance import all_systems_notes
+from rankproof._analysis.compare.segment_differences import SegmentDifference, compared_pairs, segment_tables
+from rankproof._analysis.compare.significance import WEIGHTED_TESTS, all_systems_notes
 from rankproof._analysis.compare.tables import (
     PairRecord,
     against_baseline,
@@ -49,17 +52,17 @@ from rankproof._analysis.compare.tables import (
 from rankproof._analysis.decision.decide import DecisionData, decide
 from rankproof._analysis.decision.judge_sentences import outside_range_note
 from rankproof._analysis.decision.record import Decision
-from rankproof._analysis.decision.repeats import REPEATS, repeats_table
+from rankproof._analysis.decision.repeats import repeats_table
 from rankproof._analysis.decision.scenarios import doubt_table
 from rankproof._analysis.inputs import AnalysisInput, checked_system, named_measure
 from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import Grouping
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise
-from rankproof._data.view import View, ViewedTables
+from rankproof._data.view import Deferred, View, ViewedTables
 from rankproof._results.decision_settings import Completeness, LabelsBy
 from rankproof._results.experiment_result import reused_replies
-from rankproof._statistics.decision_rule import MarginLike
+from rankproof._statistics.decision_rule import MarginLike, group_means
 from rankproof._statistics.options import Looks
 from rankproof.measures._base import Measure
 
@@ -74,7 +77,9 @@ class Comparison(ViewedTables):
     The primary measure decides; the other measures are exploratory. `baseline` is the system that the table compares with.
     `left_out` are the systems that retrieved nothing. `values` has the means of each system by measure, `table` a row for each
     system, and `tables` the details: verdicts on all pairs, significance letters, and all numbers. `segments` are the differences
-    in segments of queries, where they were asked for.
+    in segments of queries, where they were asked for. `further_tables` are those of `tables` that belong to the systems: repeated
+    answers, and differences in the segments of each grouping. `tests` is the number of tests of the primary measure. Pairs and
+    tables are computed when they are first read.
     """
 
     primary: str
@@ -82,14 +87,16 @@ class Comparison(ViewedTables):
     baseline: str | None
     decision: Decision
     values: Mapping[str, Mapping[str, float]]
-    pairs: tuple[PairRecord, ...]
+    pairs: Sequence[PairRecord]
     left_out: tuple[str, ...]
     notes: tuple[str, ...]
     method: str
     options: CompareOptions
     table: Table
-    tables: tuple[Table, ...]
+    tables: Sequence[Table]
+    further_tables: tuple[Table, ...] = ()
     segments: tuple[SegmentDifference, ...] = ()
+    tests: int = 0
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -100,11 +107,6 @@ class Comparison(ViewedTables):
     def n(self) -> int:
         """The number of common queries."""
         return self.decision.n
-
-    @property
-    def further_tables(self) -> tuple[Table, ...]:
-        """The tables that belong to the systems: repeated answers, and differences in the segments of each grouping."""
-        return tuple(table for table in self.tables if table.name in (REPEATS, SEGMENT_DIFFERENCES))
 
     def against_baseline(self, measure: str | None = None) -> dict[str, PairRecord]:
         """Each system but the baseline, compared with it by a measure (default: the primary one)."""
@@ -184,23 +186,22 @@ def compare_inputs(
         return _nothing_retrieved(inputs, primary)
     whole, *others = decision_values(kept, measures, primary)
     systems = ComparedSystems.of(_with_labels(kept, whole.measures[0], labels), whole, costs_of)
-    joined, shown_baseline = by_session(systems.joined), named if named in kept.systems else default_baseline(kept)
+    joined, shown_baseline = systems.joined, named if named in kept.systems else default_baseline(kept)
     against = None if named is None else shown_baseline
-    rows = [joined, *map(by_session, others)]
-    tested = [(values, _tested(values, against, pairs, options)) for values in rows]
+    grouped = ((values, _by_conversation(kept, values, options)) for values in (joined, *others))
+    tested = [(values, _tested(units, against, pairs, options)) for values, units in grouped]
     decision = decide_systems(systems, rule, named=named, baseline=shown_baseline)
     decision = replace(decision, reused_replies=reused_replies(inputs.system_runs))
     notes = (
         *left_out_notes(empty, named, shown_baseline),
         *answering_notes(answering),
-        *_decision_notes(systems, decision),
-        *_session_notes(systems.joined),
-        *_other_sizes(joined, rows[1:]),
+        *_decision_notes(systems, decision, options),
+        *_other_sizes(joined, others),
         *(all_systems_notes(joined, options.test) if tested[0][1] else ()),
         *_power_notes(tested[0][1], joined, options),
     )
     comparison = _comparison(tested, decision, shown_baseline, named is not None, empty, notes, options)
-    return _with_further_tables(comparison, systems.joined, groupings, against)
+    return _with_further_tables(comparison, joined, groupings, against)
 
 
 def _with_labels(inputs: AnalysisInput, measure: Measure, labels: str | None) -> AnalysisInput:
@@ -211,11 +212,13 @@ def _with_labels(inputs: AnalysisInput, measure: Measure, labels: str | None) ->
     return with_labels_file(inputs, measure, labels)
 
 
-def _decision_notes(systems: ComparedSystems, decision: Decision) -> Iterator[str]:
+def _decision_notes(systems: ComparedSystems, decision: Decision, options: CompareOptions) -> Iterator[str]:
     """Notes on costs, on values and on the queries without a part in the decision."""
     yield from unknown_cost_notes(systems.costs, systems.inputs.systems)
     yield from timing_notes(systems.inputs, systems.costs)
     yield from systems.joined.notes
+    yield from conversations_note(systems.groups, is_tested=options.test in WEIGHTED_TESTS)
+    yield from repeated_queries_note(systems.different, len(systems.joined.queries))
     yield from outside_range_note(decision)
     if not decision.is_corrected:
         yield from left_out_queries_note(systems.whole, systems.counted)
@@ -227,18 +230,17 @@ def _with_further_tables(
     """The comparison with its repeated answers and segments before its tables, and the sources of doubt after them."""
     decision = comparison.decision
     segments, tables = segment_tables(joined, groupings, compared_pairs(decision, baseline), comparison.options)
-    notes = dict.fromkeys(note for table in tables for note in table.notes)
+    notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     repeats = () if decision.repeats is None else (repeats_table(decision.repeats, str(decision.measure)),)
     doubt = (table,) if (table := doubt_table(decision)) is not None else ()
-    every = (*repeats, *tables, *comparison.tables, *doubt)
-    return replace(comparison, segments=segments, tables=every, notes=(*comparison.notes, *notes))
+    further = (*repeats, *tables)
+    every = Deferred(partial(_joined, further, comparison.tables, doubt))
+    notes = (*comparison.notes, *notes)
+    return replace(comparison, segments=segments, tables=every, further_tables=further, notes=notes)
 
 
-def _session_notes(joined: JoinedValues) -> Iterator[str]:
-    """How many questions the sessions have."""
-    if joined.sessions is not None:
-        questions, sessions = pluralise(len(joined.queries), "question"), pluralise(len(set(joined.sessions)), "session")
-        yield f"{questions} of {sessions}: turns of a session are not independent, so sessions are the sample"
+def _joined(*parts: Sequence[Table]) -> tuple[Table, ...]:
+    return tuple(table for part in parts for table in part)
 
 
 def _other_sizes(joined: JoinedValues, others: Sequence[JoinedValues]) -> Iterator[str]:
@@ -251,6 +253,22 @@ def _other_sizes(joined: JoinedValues, others: Sequence[JoinedValues]) -> Iterat
 def _known_costs(inputs: AnalysisInput) -> dict[str, float]:
     """The costs that the experiment gives for these systems."""
     return {name: cost for name, cost in inputs.decision_settings.costs.items() if name in inputs.systems}
+
+
+def _by_conversation(inputs: AnalysisInput, joined: JoinedValues, options: CompareOptions) -> JoinedValues:
+    """The mean of each conversation, with its turns as its weight, for the tests that can be weighted."""
+    groups = conversations(inputs, joined.queries) if options.test in WEIGHTED_TESTS else None
+    if groups is None:
+        return joined
+    by_measure = [group_means(values, joined.weights, groups) for values in joined.values]
+    weights = by_measure[0][1]
+    return replace(
+        joined,
+        queries=tuple(f"conversation {at}" for at in range(len(weights))),
+        values=np.array([values for values, _ in by_measure]),
+        weights=None if (weights == weights[0]).all() else weights,
+        missing=None,
+    )
 
 
 def _tested(
@@ -280,7 +298,7 @@ def _comparison(
     joined, tested = parts[0]
     names, primary = tuple(str(measure) for part, _ in parts for measure in part.measures), str(joined.measures[0])
     tests = sum(pair.observed.measure == joined.measures[0] for pair in tested)
-    pairs = tuple(pair_record(pair, primary) for _, part_pairs in parts for pair in part_pairs)
+    shown = [pair for pair in tested if baseline in (pair.observed.one, pair.observed.other)]
     values = {
         system: {str(measure): _mean(part, at, place) for part, _ in parts for place, measure in enumerate(part.measures)}
         for at, system in enumerate(joined.systems)
@@ -292,14 +310,19 @@ def _comparison(
         baseline=baseline,
         decision=decision,
         values=values,
-        pairs=pairs,
+        pairs=Deferred(partial(_records, parts, primary)),
         left_out=empty,
         notes=notes,
         method=method,
         options=options,
-        table=systems_table(decision, baseline, pairs, values, options),
-        tables=tuple(_details(parts, baseline if named else None, notes, options)) if tested else (),
+        table=systems_table(decision, baseline, [pair_record(pair, primary) for pair in shown], values, options),
+        tables=Deferred(partial(_details, parts, baseline if named else None, notes, options)) if tested else (),
+        tests=tests,
     )
+
+
+def _records(parts: Sequence[ComparedPart], primary: str) -> tuple[PairRecord, ...]:
+    return tuple(pair_record(pair, primary) for _, tested in parts for pair in tested)
 
 
 def _mean(joined: JoinedValues, system: int, measure: int) -> float:
@@ -308,19 +331,20 @@ def _mean(joined: JoinedValues, system: int, measure: int) -> float:
 
 def _details(
     parts: Sequence[ComparedPart], baseline: str | None, notes: tuple[str, ...], options: CompareOptions
-) -> Iterator[Table]:
+) -> tuple[Table, ...]:
     """Verdicts on the pairs of each measure, significance letters, and all numbers."""
     joined, first_pairs = parts[0]
     primary = joined.measures[0]
-    for part, tested in parts:
-        facts = _facts(part, tested, primary, options)
-        for measure in part.measures:
-            of_measure = [pair for pair in tested if pair.observed.measure == measure]
-            yield verdict_table(measure, baseline, of_measure, options, facts)
+    verdicts = [
+        verdict_table(measure, baseline, [pair for pair in tested if pair.observed.measure == measure], options, facts)
+        for part, tested in parts
+        for facts in [_facts(part, tested, primary, options)]
+        for measure in part.measures
+    ]
     facts = _facts(joined, first_pairs, primary, options)
     tests = len(first_pairs) // len(joined.measures)
-    yield letters_table(joined, first_pairs, options.describe(len(joined.queries), tests), notes, facts)
-    yield details_table([pair for _, tested in parts for pair in tested], primary, notes, facts)
+    letters = letters_table(joined, first_pairs, options.describe(len(joined.queries), tests), notes, facts)
+    return *verdicts, letters, details_table([pair for _, tested in parts for pair in tested], primary, notes, facts)
 
 
 def _facts(joined: JoinedValues, tested: Sequence[PairComparison], primary: Measure, options: CompareOptions) -> dict[str, Any]:
@@ -332,6 +356,6 @@ def _nothing_retrieved(inputs: AnalysisInput, primary: str | Measure | None) -> 
     joined = primary_first(common_values(inputs.result, None), primary)
     decision = decide(DecisionData(joined.measures[0], (), np.zeros((len(joined.queries), 0))))
     decision = replace(decision, reused_replies=reused_replies(inputs.system_runs))
-    empty = replace(joined, systems=(), values=joined.values[:, :, :0])
+    empty = replace(joined, systems=(), values=joined.values[:, :, []])
     notes = tuple(left_out_notes(inputs.systems, None, None))
     return _comparison([(empty, [])], decision, None, False, inputs.systems, notes, CompareOptions())

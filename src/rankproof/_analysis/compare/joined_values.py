@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankproof._analysis.decision.scenarios import MissingValues, PartlyMissing, best_value
+from rankproof._analysis.decision.scenarios import MAX_MISSING, MissingValues, PartlyMissing, best_value
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._data.answers import SESSION_FIELD, references_from_queries
+from rankproof._data.answers import Answers, references_from_queries
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray, weight_column
-from rankproof._data.dataset import Queries
+from rankproof._data.run import Run
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import USUAL_PRIMARY
@@ -37,8 +37,7 @@ _LEFT_OUT = ("no_reference", "unanswerable", "answerable", "no_question", "no_nu
 class JoinedValues:
     """Values by measure, query and system; queries are sorted by id, so that the input order does not matter.
 
-    `missing` says which values of the first measure are missing; None where all are known. `sessions` has the conversation of
-    each query; None if no two queries are of one conversation.
+    `missing` says which values of the first measure are missing; None where all are known.
     """
 
     queries: tuple[str, ...]
@@ -48,7 +47,6 @@ class JoinedValues:
     notes: tuple[str, ...]
     weights: FloatArray | None = None
     missing: MissingValues | None = None
-    sessions: tuple[str, ...] | None = None
 
 
 def only_queries(joined: JoinedValues, kept: Sequence[bool]) -> JoinedValues:
@@ -57,20 +55,7 @@ def only_queries(joined: JoinedValues, kept: Sequence[bool]) -> JoinedValues:
     queries = tuple(query for query, is_kept in zip(joined.queries, kept, strict=True) if is_kept)
     weights = None if joined.weights is None else joined.weights[rows]
     missing = None if joined.missing is None else joined.missing[rows]
-    sessions = None if joined.sessions is None else tuple(np.array(joined.sessions)[rows].tolist())
-    return replace(joined, queries=queries, values=joined.values[:, rows], weights=weights, missing=missing, sessions=sessions)
-
-
-def sessions_of(queries: Sequence[str], texts: Queries | None) -> tuple[str, ...] | None:
-    """The conversation of each query; a query without one is a conversation of its own. None if no two are of one."""
-    named = {} if texts is None else {query: texts[query].fields.get(SESSION_FIELD) for query in queries if query in texts}
-    own = tuple(query if (name := named.get(query)) is None else f"{SESSION_FIELD} {name}" for query in queries)
-    return None if len(set(own)) == len(own) else own
-
-
-def with_sessions(joined: JoinedValues, texts: Queries | None) -> JoinedValues:
-    """The values with the conversation of each query, as the queries say it."""
-    return replace(joined, sessions=sessions_of(joined.queries, texts))
+    return replace(joined, queries=queries, values=joined.values[:, rows], weights=weights, missing=missing)
 
 
 def with_first_answers(joined: JoinedValues, result: Result) -> JoinedValues:
@@ -342,7 +327,8 @@ def _repeats_of(column: MeasureResult, query: str, worst: float, best: float, *,
     right = silent if is_unanswerable else 0
     # The stored values contain an abstention as the worst value, unless it is right.
     included = silent - right
-    values = column.repeats[query]
+    # None of the answers has a value.
+    values = column.repeats.get(query, ())
     abstained = sum(reason in _ABSTAINED for reason in reasons) - right
     known = math.fsum(values) - included * worst + right * best
     return _Repeats(known, abstained, len(reasons) - right - abstained, len(values) - included + len(reasons))
@@ -354,20 +340,45 @@ def decision_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str 
     Measures of answers have all questions that were asked, with missing values at worst; questions with nothing to measure differ
     between measures.
     """
-    return [with_sessions(joined, inputs.texts) for joined in _decision_values(inputs, measures, primary)]
-
-
-def _decision_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str | Measure | None) -> list[JoinedValues]:
     every = primary_first(ranking_values(inputs.result, measures), primary)
     if every.measures[0].kind != "answer":
-        return [every]
+        return [_with_lacking(inputs, every)]
     unanswerable = unanswerable_questions(inputs)
-    first, *others = (answer_values(inputs.result, str(measure), unanswerable) for measure in every.measures)
+    first, *others = (
+        _with_lacking(inputs, answer_values(inputs.result, str(measure), unanswerable)) for measure in every.measures
+    )
     if all(other.queries == first.queries for other in others):
         return [
             replace(first, measures=every.measures, values=np.concatenate([first.values, *(other.values for other in others)]))
         ]
     return [first, *(other for other in others if len(other.queries))]
+
+
+def _with_lacking(inputs: AnalysisInput, joined: JoinedValues) -> JoinedValues:
+    """The values, with a scenario without what systems lack if two of them were asked different queries.
+
+    What one system alone lacks is a failure. What each of two systems has and the other lacks may be another set of queries.
+    """
+    by_answers = joined.measures[0].kind == "answer"
+    sources: Mapping[str, Answers | Run] = inputs.answers if by_answers else inputs.runs
+    if any(name not in sources for name in joined.systems) or not _may_lack(inputs.result, by_answers=by_answers):
+        return joined
+    known = [frozenset(source.queries if isinstance(source := sources[name], Run) else source) for name in joined.systems]
+    lacking = np.array([[query not in own for own in known] for query in joined.queries], dtype=bool)
+    # A row and a column for each system: how many queries the first has and the second lacks.
+    differing = (~lacking).T.astype(np.int64) @ lacking.astype(np.int64)
+    if not (np.minimum(differing, differing.T) > MAX_MISSING * len(joined.queries)).any():
+        return joined
+    if joined.missing is not None:
+        return replace(joined, missing=replace(joined.missing, skips=True))
+    none = np.zeros(lacking.shape, dtype=bool)
+    return replace(joined, missing=MissingValues(lacking, none, none, skips=True))
+
+
+def _may_lack(result: Result, *, by_answers: bool) -> bool:
+    """Whether at least two systems lack queries; runs that lack none need not be read."""
+    codes = [{note.code for note in system.notes} for system in result.systems]
+    return by_answers or sum("missing-queries" in own for own in codes) > 1
 
 
 def _questions(columns: Sequence[MeasureResult]) -> Iterator[str]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from rankproof._analysis.compare.joined_values import JoinedValues, with_first_answers
 from rankproof._analysis.compare.people_labels import PeopleValues, people_values
-from rankproof._analysis.compare.sessions import by_session, places_of, session_means
 from rankproof._analysis.compare.value_judge import without_check, without_risks
 from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, JudgeCheck
-from rankproof._analysis.decision.scenarios import MissingValues
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.labelled_means import MIN_CLAIM_LABELS, MIN_FOR_INTERVAL, LabelledMeans, labelled_means, labels_needed
@@ -62,6 +60,10 @@ def _claim_sample_data(joined: JoinedValues, data: DecisionData, people: PeopleV
         data,
         values=people.values,
         judged_only=None,
+        reversed_ties=None,
+        equally_long=None,
+        by_rank=None,
+        groups=None,
         missing=people.missing,
         queries=len(joined.queries),
         without_relevant=0,
@@ -90,34 +92,21 @@ def labelled_data(
     weights = joined.weights
     judged = data.oriented(joined.values[0])
     order = None if weights is None else np.concatenate([weights[own], weights[others]])
-    missing, own_weights = people.missing, None if weights is None else weights[own]
-    people_values, first_values, other_values = data.oriented(values), first[own], judged[others]
-    if joined.sessions is not None:
-        labelled = _labelled_rows(joined, own, values, missing)
-        own_places, other_places = (places_of(joined.sessions, rows) for rows in (own, others))
-        own_weights, people_values = session_means(people_values, own_places, own_weights)
-        first_values = session_means(first_values, own_places)[1]
-        more, other_values = session_means(other_values, other_places) if others else (np.zeros(0), other_values)
-        order, values, missing = np.concatenate([own_weights, more]), labelled.values[0], labelled.missing
-    means = labelled_means(people_values, first_values, other_values, order)
+    means = labelled_means(data.oriented(values), first[own], judged[others], order)
     return replace(
         data,
         values=values,
-        weights=own_weights,
+        weights=None if weights is None else weights[own],
         judged_only=None,
-        missing=missing,
+        reversed_ties=None,
+        equally_long=None,
+        by_rank=None,
+        groups=None,
+        missing=people.missing,
         queries=len(joined.queries),
         without_relevant=0,
         labelled=means,
     )
-
-
-def _labelled_rows(joined: JoinedValues, own: Sequence[int], values: FloatArray, missing: MissingValues | None) -> JoinedValues:
-    """People's values with a row for each session, and what people lack of it."""
-    sessions = tuple(str(joined.sessions[row]) for row in own) if joined.sessions is not None else None
-    queries = tuple(joined.queries[row] for row in own)
-    first = replace(joined, queries=queries, measures=joined.measures[:1], values=values[None], weights=None)
-    return by_session(replace(first, missing=missing, sessions=sessions))
 
 
 def _check(check: JudgeCheck, data: DecisionData, own: DecisionData, decision: Decision) -> JudgeCheck:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -15,14 +15,21 @@ from rankproof._analysis.inputs import checked_system_name
 from rankproof._analysis.options import CompareOptions
 from rankproof._data.arrays import BoolArray, DrawnWeights, FloatArray
 from rankproof._statistics.correction import CORRECTIONS, holm_of_two
-from rankproof._statistics.intervals import Interval, bootstrap_interval, enough_differ, resampled_means, t_interval
+from rankproof._statistics.intervals import (
+    MIN_DIFFERENT,
+    Interval,
+    bootstrap_interval,
+    enough_differ,
+    resampled_means,
+    t_interval,
+)
 from rankproof._statistics.means import influence, weighted_mean
 from rankproof._statistics.paired import (
     PairedStatistics,
     detectable_difference,
     differences,
     equivalence_p,
-    paired_statistics,
+    pair_statistics,
     queries_needed,
     t_test_p,
 )
@@ -58,12 +65,16 @@ class ObservedDifference:
     other_value: float
     differences: PairedStatistics
     interval: Interval | None
-    t_p: float | None
     randomisation_p: float
     p: float
     corrected_p: float | None
     contradicts: bool
     equivalence_p: float | None
+
+    @property
+    def t_p(self) -> float | None:
+        """p of the paired t-test."""
+        return t_test_p(self.differences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +113,10 @@ def _compare(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOption
     """The pairs of each measure, which are a family of tests of their own."""
     check_applies(joined, options.test, options.alpha)
     observed = observe_pairs(joined, pairs, options)
-    families = [[difference for difference in observed if difference.measure == measure] for measure in joined.measures]
+    families = [
+        [difference for difference, pair in zip(observed, pairs, strict=True) if pair[0] == place]
+        for place in range(len(joined.measures))
+    ]
     return [pair for family in families for pair in judge_family(family, options)]
 
 
@@ -166,14 +180,12 @@ def _wanted(pairs: Sequence[Pair], place: int, systems: int) -> BoolArray:
 def observe_pairs(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[ObservedDifference]:
     """The pairs with their tests and intervals, before correction for multiple tests."""
     # Flipping the sign of a difference flips that of its share in the weighted mean.
-    shares = 1.0 if joined.weights is None else (joined.weights / joined.weights.mean())[:, None]
+    shares = 1.0 if joined.weights is None else joined.weights[:, None]
     flip_p = [
         randomisation_p(values * shares, options.samples, options.seed, wanted=_wanted(pairs, place, len(joined.systems)))
         for place, values in enumerate(joined.values)
     ]
-    by_query = [differences(joined.values[place, :, system], joined.values[place, :, other]) for place, system, other in pairs]
-    statistics = [paired_statistics(apart, joined.weights) for apart in by_query]
-    intervals = _intervals(by_query, statistics, [joined.measures[place].range for place, *_ in pairs], joined.weights, options)
+    statistics, intervals = _statistics(joined, pairs, options)
     tested = _tested_by_choice(joined, pairs, options)
     means = system_means(joined)
     return [
@@ -192,20 +204,43 @@ def _tested_by_choice(joined: JoinedValues, pairs: Sequence[Pair], options: Comp
     return [tested.get(pair) for pair in pairs]
 
 
+def _statistics(
+    joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions
+) -> tuple[list[PairedStatistics], list[Interval | None]]:
+    """The statistics of each pair, and the interval of its mean difference."""
+    statistics: dict[Pair, PairedStatistics] = {}
+    intervals: dict[Pair, Interval | None] = {}
+    for place, values in enumerate(joined.values):
+        own = [pair for pair in pairs if pair[0] == place]
+        columns = [(system, other) for _, system, other in own]
+        paired, varies = pair_statistics(values, columns, joined.weights)
+        statistics |= zip(own, paired, strict=True)
+        if options.interval == "t" and joined.weights is None:
+            level, widest = 1 - options.alpha, _widest(joined.measures[place])
+            enough = [vary and each.wins + each.losses >= MIN_DIFFERENT for each, vary in zip(paired, varies, strict=True)]
+            ranges = [t_interval(each, level, widest) if wide else None for each, wide in zip(paired, enough, strict=True)]
+            intervals |= zip(own, ranges, strict=True)
+    if len(intervals) < len(statistics):
+        intervals = dict(zip(pairs, _intervals(joined, pairs, statistics, options), strict=True))
+    return [statistics[pair] for pair in pairs], [intervals[pair] for pair in pairs]
+
+
+def _widest(measure: Measure) -> Interval:
+    """The range of differences of a measure."""
+    low, high = measure.range
+    return low - high, high - low
+
+
 def _intervals(
-    by_query: Sequence[FloatArray],
-    statistics: Sequence[PairedStatistics],
-    ranges: Sequence[Interval],
-    weights: FloatArray | None,
-    options: CompareOptions,
+    joined: JoinedValues, pairs: Sequence[Pair], statistics: Mapping[Pair, PairedStatistics], options: CompareOptions
 ) -> list[Interval | None]:
     """The interval of each mean difference; resamples are drawn if a bootstrap interval is asked for."""
-    level, method = 1 - options.alpha, options.interval
+    level, method, weights = 1 - options.alpha, options.interval, joined.weights
+    by_query = [differences(joined.values[place, :, system], joined.values[place, :, other]) for place, system, other in pairs]
     if method == "t":
-        within = [(low - high, high - low) for low, high in ranges]
         return [
-            t_interval(own, level, widest) if enough_differ(apart, weights) else None
-            for apart, own, widest in zip(by_query, statistics, within, strict=True)
+            t_interval(statistics[pair], level, _widest(joined.measures[pair[0]])) if enough_differ(apart, weights) else None
+            for apart, pair in zip(by_query, pairs, strict=True)
         ]
     centred = [_linearised(apart, weights) for apart in by_query]
     means = resampled_means(np.column_stack(centred), options.resamples, options.seed)
@@ -236,8 +271,8 @@ def _observe(
     options: CompareOptions,
 ) -> ObservedDifference:
     place, system, other = pair
-    by_t = t_test_p(statistics)
-    tested = tested or TestedPair(by_t if options.test == "t" and by_t is not None else by_flips)
+    by_t = t_test_p(statistics) if options.test == "t" and tested is None else None
+    tested = tested or TestedPair(by_flips if by_t is None else by_t)
     return ObservedDifference(
         measure=joined.measures[place],
         one=joined.systems[system],
@@ -246,7 +281,6 @@ def _observe(
         other_value=means[other],
         differences=statistics,
         interval=interval if tested.margin is None else _around(statistics.mean, tested.margin, joined.measures[place]),
-        t_p=by_t,
         randomisation_p=by_flips,
         p=tested.p,
         corrected_p=tested.corrected,

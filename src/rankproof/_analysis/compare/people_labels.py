@@ -273,8 +273,6 @@ def _claim_sample_misfits(joined: JoinedValues, sample: ClaimSample | None) -> I
         yield "are of other systems: one of those compared has no labelled claim"
     if joined.weights is not None:
         yield "are of single claims, which do not give means of weighted questions"
-    if joined.sessions is not None:
-        yield "are of single claims, which do not give means of sessions"
 
 
 def _claim_sample(result: Result, joined: JoinedValues, labels: ClaimLabels) -> ClaimSample | None:

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
 from rankproof._analysis.compare.pairs import ObservedDifference, Verdict, judge_family, observe_pairs
-from rankproof._analysis.compare.sessions import by_session
 from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.options import CompareOptions
@@ -98,7 +97,7 @@ def _segments(joined: JoinedValues, grouping: Grouping) -> Iterator[tuple[str, J
         members = frozenset(queries)
         part = only_queries(first, [query in members for query in joined.queries])
         if part.queries:
-            yield segment, by_session(part)
+            yield segment, part
 
 
 def _of_pair(part: JoinedValues, pair: SystemPair) -> JoinedValues:
@@ -146,7 +145,7 @@ def segment_differences_table(
         Column("value", "value", "mean of the system"),
         Column("other value", "value", "mean of the other system"),
         Column("difference", "difference", "mean of the system minus mean of the other"),
-        Column(f"{options.percent} interval", "interval", "of the difference, for this segment alone"),
+        Column(f"{options.percent} CI", "interval", "of the difference, for this segment alone"),
         Column("p", "p", f"two-sided, {corrected}"),
         Column("verdict", about=f"on the system; too few queries: fewer than {MIN_QUERIES}"),
     )

@@ -13,7 +13,6 @@ import numpy as np
 
 from rankproof._analysis.compare.decision_data import least_relevant, top_rows
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
-from rankproof._analysis.compare.sessions import places_of, session_means
 from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, OwnDocuments, PairDifference, UnjudgedClaim, UnjudgedRival
 from rankproof._analysis.inputs import AnalysisInput
@@ -26,11 +25,10 @@ from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import USUAL_PRIMARY
 from rankproof._evaluation.sources import RunSources
 from rankproof._fusion.candidates import CandidateTable
-from rankproof._results.decision_settings import Completeness
 from rankproof._results.label_tasks import labelled_folder
 from rankproof._statistics.decision_rule import SIGNIFICANT, pair_estimates, risks
 from rankproof._statistics.options import Looks
-from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.errors import escape_invisible
 from rankproof.measures._base import Measure
 
 _JUDGE_NEXT = 20
@@ -54,13 +52,6 @@ _FURTHER_STEPS = (0.7, 1.0)
 """Larger shares of documents about which nothing is known: hardly one was judged, or none is known to be relevant."""
 _HARDLY_JUDGED = 1 / 10
 """Of hardly judged documents, less than this share has a judgement although the collection has judged zeros."""
-
-
-def checked_judgements(judgements: object) -> Completeness | None:
-    """The setting, or an error if it has another value."""
-    if judgements not in (None, "complete"):
-        raise UsageError(f"judgements is {for_message(repr(judgements))}", fix='pass "complete", or leave it out')
-    return judgements
 
 
 def results_folder(inputs: AnalysisInput) -> str:
@@ -113,7 +104,7 @@ class TopDocuments:
     @cached_property
     def usual_grade(self) -> int:
         """The median grade of the known relevant documents, the lower one of two; 0 without any."""
-        grades = np.sort(self.table.scores[-1][self.relevant])
+        grades = np.sort(self.table.scores_of(-1)[self.relevant])
         return int(grades[(len(grades) - 1) // 2]) if len(grades) else 0
 
     @property
@@ -144,11 +135,11 @@ def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: boo
     runs = {name: top_rows(inputs.runs[name], options, counted, depth) for name in joined.systems}
     ordered = [_by_score(run, options) for run in runs.values()]
     by_score = replace(options, depth=None, order="score", lower_is_better=False, judged_only=False)
-    grades = {query: {doc: grade for doc, grade in inputs.qrels[query].items() if grade >= 0} for query in joined.queries}
+    grades = {query: _highest_first(inputs.qrels[query]) for query in joined.queries}
     table = CandidateTable.of([*ordered, _as_run(grades)], by_score, queries=joined.queries)
-    ranks, judged = table.ranks, table.present[-1]
-    relevant = judged & (table.scores[-1] >= least_relevant(inputs, joined.measures[0]))
-    shown = (ranks[:-1] > 0) & (ranks[:-1] <= depth)
+    shown = table.shown(depth)[:-1]
+    judged = np.isin(np.arange(table.size), table.places[table.spans[-1]])
+    relevant = judged & (table.scores_of(-1) >= least_relevant(inputs, joined.measures[0]))
     whole = runs if getattr(joined.measures[0], "cutoff", None) else inputs.runs
     return TopDocuments(joined.systems, table, shown, judged, relevant, whole, has_zeros, depth)
 
@@ -164,6 +155,12 @@ def _by_score(run: Run, options: ReadOptions) -> Run:
     if options.order == "rank" and run.ranks is not None:
         return run.changed(scores=read_only(-run.ranks.astype(np.float64)))
     return run.changed(scores=read_only(-run.scores)) if options.lower_is_better else run
+
+
+def _highest_first(judged: Mapping[str, int]) -> dict[str, int]:
+    """The grades from 0 on in the order of a ranking, so that the rows of all runs need no sorting."""
+    kept = [(grade, doc) for doc, grade in judged.items() if grade >= 0]
+    return {doc: grade for grade, doc in sorted(kept, reverse=True)}
 
 
 def _as_run(grades: dict[str, dict[str, int]]) -> Run:
@@ -258,7 +255,7 @@ class _PossibleFindings:
             shown = is_near or case.is_unknown or needed is None
             rival = UnjudgedRival(chosen, other, needed, tops.has_zeros, tops.depth, shown, choice.claim)
             finding = rival if finding is None or rival.is_near else finding
-            if needed is not None and (is_clear or (case.is_unknown and is_near)):
+            if case.is_perfect or (needed is not None and (is_clear or (case.is_unknown and is_near))):
                 return finding, True
         return finding, False
 
@@ -317,6 +314,14 @@ class _Suspicion:
         shown = self.tops.tops[self.whole.systems.index(self.chosen.system)]
         return not self.tops.has_zeros and not (self.tops.relevant & ~shown).any()
 
+    @property
+    def is_perfect(self) -> bool:
+        """Whether every known relevant document stands above all others in the chosen system, as if it had been judged alone."""
+        if not self.is_one_pool:
+            return False
+        ranks = self.tops.table.ranks[self.whole.systems.index(self.chosen.system)][self.tops.relevant]
+        return bool((ranks <= np.bincount(self.tops.queries_of_relevant)[self.tops.queries_of_relevant]).all())
+
     def needed_share(self) -> float | None:
         """The smallest share of the rival's unjudged own documents that, if relevant, refutes what is claimed."""
         steps = _STEPS + _FURTHER_STEPS if self.is_hardly_judged or (self.is_unknown and not self.tops.has_zeros) else _STEPS
@@ -334,11 +339,7 @@ class _Suspicion:
         values[:, pair] = self.data.oriented(_values_with(self.inputs, self.whole, self.tops, picked, pair))
         rows = self._rows_that_count(picked)
         weights = None if self.whole.weights is None else self.whole.weights[rows]
-        counted = values[rows]
-        if self.whole.sessions is not None:
-            places = places_of(self.whole.sessions, range(len(values))[rows] if isinstance(rows, slice) else rows.tolist())
-            weights, counted = session_means(counted, places, weights)
-        estimates = pair_estimates(counted, weights)
+        estimates = pair_estimates(values[rows], weights)
         if self.choice.claim == "better":
             return bool(estimates.scores()[chosen, other] < SIGNIFICANT)
         pair_risks = risks(estimates, self.choice.margin, self.choice.looks)

@@ -26,10 +26,12 @@ def by_unchecked_judge(judge: str) -> str:
 
 def judge_leads_sentences(decision: Decision) -> Iterator[str]:
     """Which system leads by the judge, how often such leaders are wrong, and how to check the judge."""
-    leader, n = decision.of(str(decision.leader)), pluralise(decision.n, "session" if decision.sessions else "question")
+    leader, n = decision.of(str(decision.leader)), pluralise(decision.n, "question")
     value = f"{leader.value:.3f} {decision.measure}"
     unchecked = f"{by_unchecked_judge(str(decision.judge))}, {for_message(leader.name)}"
-    if any(pair.difference == 0 for pair in decision.against):
+    if not decision.against:
+        yield f"Nothing is compared: no question has values of {decision.measure} from two systems."
+    elif any(pair.difference == 0 for pair in decision.against):
         equal = next(pair.other for pair in decision.against if pair.difference == 0)
         yield f"{unchecked} and {for_message(equal)} lead: {value}, {n}. Whether people agree is not known."
     else:
@@ -55,7 +57,7 @@ def check_command(decision: Decision) -> str:
     """The command with which people check the judge, and how many labels it takes."""
     if decision.measure.kind == "answer" and not decision.labels_for_check:
         return "Next: decide by a measure whose claims people can label, such as Faithfulness (-m), or by a reference (F1)."
-    drawn = min(MIN_LABELLED, decision.queries if decision.sessions else decision.n)
+    drawn = min(MIN_LABELLED, decision.n)
     what, usual = ("labels", _ANSWER_CHANCE) if decision.measure.kind == "answer" else ("grades", CHANCE_OF_FIRST_LABELS)
     work = f", about {decision.labels_for_check:,} {what}" if decision.labels_for_check else ""
     chance = usual if decision.n >= MIN_LABELLED else f"A decision needs at least {MIN_LABELLED} questions."
@@ -85,7 +87,7 @@ def labels_not_decided(decision: Decision) -> Iterator[str]:
         digits, unit = (".1f", " pp") if decision.measure.is_fraction else (".3g", "")
         apart, low, high = (f"{scale * end:z{digits}}" for end in (pair.difference, *ci))
         names = f"{for_message(pair.system)} minus {for_message(pair.other)}"
-        yield f"{names}: {apart}{unit}, 95% CI {low} to {high}."
+        yield f"{names}: {apart}{unit}, 95% CI [{low}, {high}]."
 
 
 def _labels_needed(decision: Decision) -> str:

@@ -38,6 +38,9 @@ Reason = Literal[
     "risk",
     "missing",
     "unjudged",
+    "ties",
+    "depth",
+    "ranks",
     "few_labels",
     "judge_not_checked",
     "few_users",
@@ -268,7 +271,6 @@ class Decision(Viewed):
     without_relevant: int = 0
     baseline: str | None = None
     cost_unit: CostUnit | None = None
-    sessions: int | None = None
     against: tuple[PairDifference, ...] = ()
     better: tuple[PairDifference, ...] = ()
     other_margin: OtherMargin | None = None

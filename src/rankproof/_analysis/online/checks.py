@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
 
-from rankproof._analysis.online.estimates import SessionValues
+from rankproof._analysis.online.estimates import SessionValues, ratio_of
 from rankproof._analysis.online.interleaved import first_teams
-from rankproof._analysis.online.variants import MAX_MOVED, Assignment
+from rankproof._analysis.online.variants import MAX_MOVED, MAX_MOVED_SESSIONS, Assignment, VariantValues
 from rankproof._data.arrays import BoolArray
 from rankproof._data.text import in_a_sentence, pluralise
-from rankproof._importers.search_log.log import Codes, SearchLog
-from rankproof._statistics.confidence_sequence import SRM_ALARM, share_evidence
+from rankproof._importers.search_log.log import Codes, Events, SearchLog
+from rankproof._statistics.confidence_sequence import SRM_ALARM, RatioEstimate, sequence_interval, share_evidence
 from rankproof.errors import for_message
 
+MIN_CHECKED = 100
 _MOST_CLICKS = 0.05
 """A user with a larger share of all clicks is worth a note."""
+_MOST_ABOVE, _LEAST_APART, _FEWEST_NAMED = 0.1, 0.05, 30
+"""Ranks that clicks name contradict the lists if more than this share of them are above the place in the list."""
+_LEAST_PAGE = 5
+_UNEVEN_LEVEL = 0.01
+"""Of experiments whose users have equally many sessions, this share is ever called uneven."""
 _LATE = 1e-6
 """A variant that is missing for so long by chance with a smaller probability came later, or ended earlier."""
 
@@ -66,12 +73,86 @@ def sample_ratio_mismatch(assignment: Assignment, shares: Sequence[float]) -> It
         yield f"sample-ratio mismatch: users by variant are {listed}; find out which users are missing, and start again"
 
 
+def is_even_before(assignment: Assignment) -> bool:
+    """Whether users of all variants have sessions before the experiment equally often, as chance gives them."""
+    counts, users = np.bincount(assignment.variant_of[np.unique(assignment.before_users)]), assignment.users_by_variant
+    counted = [*counts.tolist(), *[0] * (len(users) - len(counts))]
+    return share_evidence(counted, [count / sum(users) for count in users]) < SRM_ALARM
+
+
 def moved_users(assignment: Assignment) -> Iterator[str]:
-    """That too many users were in several variants."""
+    """That too many users, or users with too many of the sessions, were in several variants."""
     total = assignment.moved + len(assignment.variant_of)
     if assignment.moved > MAX_MOVED * total:
         share = f"{assignment.moved:,} of {pluralise(total, 'user')} were in several variants"
         yield f"{share}: give each user one variant, and start again"
+    elif assignment.moved_sessions > MAX_MOVED_SESSIONS * (assignment.moved_sessions + len(assignment.sessions)):
+        share = f"{pluralise(assignment.moved_sessions, 'session')} of {pluralise(assignment.moved, 'user')} in several variants"
+        yield f"{share}: give each user an id of their own, and start again"
+
+
+def uneven_sessions(values: VariantValues) -> Iterator[str]:
+    """That users of a variant have more sessions than those of the baseline, and that sums by user do not show its difference.
+
+    Such a difference per session also comes from sessions that are missing in the log of one variant.
+    """
+    names, lower = values.systems, values.measure.higher_is_better is False
+    for at in range(1, len(names)):
+        pair, (own, base) = values.compare(at, 0), (values.arm(number) for number in (at, 0))
+        sessions = [ratio_of(arm.sizes, (arm.sizes > 0).astype(np.float64)) for arm in (own, base)]
+        if not (pair.is_positive or pair.is_negative) or not _sign(sessions, values.expect, _UNEVEN_LEVEL):
+            continue
+        # Sessions that are missing change no sum of what is good.
+        good = [ratio_of(arm.sizes - arm.sums if lower else arm.sums, (arm.sizes > 0).astype(np.float64)) for arm in (own, base)]
+        if _sign(good, values.expect, values.alpha) != (-1 if lower else 1) * (1 if pair.is_positive else -1):
+            counts = " and ".join(
+                f"{for_message(name)} {arm.value:.2f}" for name, arm in zip((names[at], names[0]), sessions, strict=True)
+            )
+            what = f"sessions per user differ ({counts}), and {values.measure} summed by user does not differ in the same way"
+            yield f"{what}: sessions of a variant may be missing; find out which, and start again"
+
+
+def _sign(arms: Sequence[RatioEstimate], expect: int, alpha: float) -> int:
+    """1 if the interval of the first mean less the second is above 0, -1 if it is below, else 0."""
+    (first, second), users = arms, sum(arm.users for arm in arms)
+    error = math.hypot(first.error, second.error)
+    low, high, _ = sequence_interval(first.value - second.value, error, users, expected=expect, alpha=alpha)
+    return int(low > 0) - int(high < 0)
+
+
+def only_clicked_sessions(values: VariantValues) -> Iterator[str]:
+    """That sessions without a click are not in the log."""
+    if values.clicked.all() and len(values.clicked) >= MIN_CHECKED:
+        yield "every session has a click: log those without one as well, and start again"
+
+
+def contradicting_ranks(clicks: Events) -> Iterator[str]:
+    """That the ranks that clicks name have nothing to do with the places of their documents in the lists of the log."""
+    apart = _ranks_apart(clicks)
+    above = apart[apart > 0]
+    # Advertisements move ranks down; ranks that begin again on each page are off by its length.
+    if len(apart) < _FEWEST_NAMED or len(above) <= _MOST_ABOVE * len(apart):
+        return
+    if above.min() < _LEAST_PAGE or (above % above.min()).any():
+        share = f"{len(above):,} of {pluralise(len(apart), 'click')} name a rank above the place of their document in its list"
+        yield f"{share}: log the documents in the order in which they are shown"
+
+
+def differing_ranks(clicks: Events) -> Iterator[str]:
+    """A note on clicks that name another rank than that of their document."""
+    apart = _ranks_apart(clicks)
+    differing = int(np.count_nonzero(apart))
+    if differing > _LEAST_APART * len(apart):
+        share = (
+            f"{differing:,} of {pluralise(len(apart), 'click')} name another rank than the place of their document in its list"
+        )
+        yield f"{share}, which counts"
+
+
+def _ranks_apart(clicks: Events) -> Codes:
+    """The place in the list less the named rank, of the clicks that name one."""
+    both = (clicks.slot > 0) & (clicks.named_rank > 0)
+    return clicks.rank[both] - clicks.named_rank[both]
 
 
 def late_variants(log: SearchLog, assignment: Assignment) -> Iterator[str]:

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ LEAST = 5
 """With fewer experiments the interval of a correlation says nothing."""
 _FIX = f"write a table with the columns {', '.join(COLUMNS)}; differences as numbers, such as 0.021"
 _FEW = 20
+_LARGEST = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def _number(value: Any, column: str, source: str, line: int) -> float | None:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not math.isfinite(number) or (column.endswith("_se") and number < 0):
+    if not abs(number) <= _LARGEST or (column.endswith("_se") and number < 0):
         what = f"{column} is {for_message(text)}"
         fix = "write a number of at least 0" if column.endswith("_se") else "write a difference, such as 0.021"
         raise InputError(what, fix=fix, source=source, line=line)
@@ -118,7 +119,7 @@ def analyse_history(history: ExperimentHistory, source: str) -> OnlineResult:
     columns = (
         Column("offline against online"),
         Column("value", "number"),
-        Column("95% interval", "interval", "Clopper and Pearson, or profile likelihood"),
+        Column("95% CI", "interval", "Clopper and Pearson, or profile likelihood"),
         Column("experiments", "count"),
     )
     table = Table("history", "Past experiments", columns, tuple(rows))
@@ -141,7 +142,7 @@ def _agreement_sentence(agree: int, signed: int, count: int) -> str:
     if not signed:
         return f"None of {pluralise(count, 'experiment')} has a difference both offline and online."
     low, high = share_interval(agree, signed)
-    share = f"{percent(agree / signed)}, 95% CI {percent(low)} to {percent(high)}"
+    share = f"{percent(agree / signed)}, 95% CI [{percent(low)}, {percent(high)}]"
     better = "offline and online agree" if low > 0.5 else "offline and online contradict each other" if high < 0.5 else ""
     verdict = f": {better} more often than by chance" if better else ": no more than chance may give"
     return f"Offline and online had the same sign in {agree} of {pluralise(signed, 'experiment')} ({share}){verdict}."
@@ -151,7 +152,7 @@ def _correlation_sentence(correlation: Fitted) -> str:
     low, high = correlation.low, correlation.high
     if low <= -1 and high >= 1:
         return "The correlation of differences is not known: errors are as large as the differences."
-    return f"The correlation of differences is {correlation.value:.2f} without their errors (95% CI {low:.2f} to {high:.2f})."
+    return f"The correlation of differences is {correlation.value:.2f} without their errors (95% CI [{low:.2f}, {high:.2f}])."
 
 
 def _slope_sentence(slope: Fitted) -> str:
@@ -159,7 +160,7 @@ def _slope_sentence(slope: Fitted) -> str:
     if interval is None:
         return "What an offline gain of 1 pp was worth online is not known: errors are as large as the differences."
     low, high = interval
-    return f"An offline gain of 1 pp was worth {slope.value:+.2f} pp online (95% CI {low:+.2f} to {high:+.2f})."
+    return f"An offline gain of 1 pp was worth {slope.value:+.2f} pp online (95% CI [{low:+.2f}, {high:+.2f}])."
 
 
 def _known_interval(slope: Fitted) -> tuple[float, float] | None:
@@ -195,14 +196,20 @@ def record_result(path: str, result: OnlineResult, source: str) -> None:
     if not pairs:
         raise UsageError("this log has no difference to record", fix="leave out --record until sessions have clicks")
     title = str(result.facts.get("experiment") or os.path.basename(source))
+    measured = dict[str, tuple[float, float]]()
     for pair in pairs:
         other = pair.other if pair.system == baseline else pair.system
         sign = (-1 if pair.system == baseline else 1) * (-1 if decision.measure.higher_is_better is False else 1)
-        record_experiment(path, title if len(pairs) == 1 else f"{title}: {other}", sign * pair.difference, pair.error or 0.0)
+        measured[title if len(pairs) == 1 else f"{title}: {other}"] = sign * pair.difference, pair.error or 0.0
+    record_experiments(path, measured)
 
 
-def record_experiment(path: str, experiment: str, online: float, online_error: float) -> None:
-    """Appends an experiment to a history; its offline difference stays open. An experiment that is there already is an error."""
+def record_experiments(path: str, measured: Mapping[str, tuple[float, float]]) -> None:
+    """Appends experiments with their online difference and its standard error to a history, in one write; offline stays open.
+
+    An experiment that is there with the same values is left as it is, so that a command that was killed can be started again;
+    with others it is an error.
+    """
     from rankproof._importers.registry import opened_source
 
     rows = list[Sequence[str]]()
@@ -211,10 +218,14 @@ def record_experiment(path: str, experiment: str, online: float, online_error: f
         if table is None or tuple(table.names) != COLUMNS:
             raise InputError("this is no history of experiments", fix=_FIX, source=path, line=1)
         rows = [[str(row[name] if row[name] is not None else "") for name in COLUMNS] for _, row in table.rows()]
-        if any(row[0] == experiment for row in rows):
-            what = f"experiment {for_message(experiment)} is recorded already"
+    known = {row[0]: tuple(row[-2:]) for row in rows}
+    for experiment, values in measured.items():
+        texts = tuple(f"{value:.6g}" for value in values)
+        if known.get(experiment, texts) != texts:
+            what = f"experiment {for_message(experiment)} is recorded already, with another difference"
             raise InputError(what, fix="remove its row to record it again", source=path)
+        if experiment not in known:
+            rows.append((experiment, "", "", *texts))
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([COLUMNS, *rows, (experiment, "", "", f"{online:.6g}", f"{online_error:.6g}")])
+    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
     write_blocks(path, [text.getvalue().encode()])

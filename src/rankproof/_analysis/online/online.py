@@ -46,6 +46,7 @@ from rankproof._data.arrays import BoolArray, IntArray
 from rankproof._data.table import CellValue, Table
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._importers.search_log.log import NO_TEAM, Draft, Events, SearchLog
+from rankproof._importers.search_log.tables import EVENTS
 from rankproof._interleaving.methods import TEAM_DRAFT
 from rankproof.errors import InputError, UsageError, closest_name, for_message
 
@@ -127,8 +128,10 @@ def _check_clicks(log: SearchLog, clicks: Events, options: OnlineOptions) -> Non
     elif not len(log.sessions):
         fix = "no session is left: correct the rows that were dropped"
     elif len(log.events):
-        present = ", ".join(for_message(log.actions[code]) for code in np.unique(log.events.action).tolist())
+        present = ", ".join(for_message(log.actions[code]) or "empty" for code in np.unique(log.events.action).tolist())
         fix = f"its actions are {present}: --click ACTION names the one that counts, and --primary ACTION decides an A/B test"
+    elif any(count.part == EVENTS and count.dropped for count in log.counts):
+        fix = "no event is left: correct the rows that were dropped"
     else:
         fix = "add the log of events"
     raise InputError(f"{what}{f' ({dropped})' if dropped else ''}", fix=fix, source=log.sources[0])
@@ -139,7 +142,7 @@ def _during_experiment(log: SearchLog, options: OnlineOptions) -> BoolArray:
     if options.since is None:
         return np.ones(len(log.sessions), dtype=bool)
     if np.isnan(log.sessions.time).any():
-        raise UsageError("--since needs the times of sessions, and the log has none", fix="leave out --since")
+        raise UsageError("--since needs the times of sessions, and the log has none that can be read", fix="leave out --since")
     during = log.sessions.time >= options.since
     if not during.any():
         last = shown_instant(float(log.sessions.time.max()))
@@ -193,12 +196,26 @@ def interleaving_experiment(log: SearchLog, clicks: Events, options: OnlineOptio
         LiveEvidence("interleaving", users, draft.method),
         _costs_of(options),
         options.baseline,
-        (*checks.changed_systems(log, _groups(log, drafts)), *checks.uneven_first_places(log, counted, systems)),
+        tuple(_interleaving_obstacles(log, drafts, counted, systems, clicks)),
         checks.traffic_per_day(values.times),
     )
-    notes = (*_interleaving_notes(log, counted, during, bool(drafts)), *checks.busy_user(log, own))
+    notes = (
+        *_interleaving_notes(log, counted, during, bool(drafts)),
+        *checks.differing_ranks(clicks),
+        *checks.busy_user(log, own),
+    )
     facts = {"experiment": draft.experiment, "method": draft.method, **_facts_of(values, users, len(own))}
     return _Experiment(case, (), notes, facts)
+
+
+def _interleaving_obstacles(
+    log: SearchLog, drafts: Sequence[int], counted: BoolArray, systems: Sequence[str], clicks: Events
+) -> Iterator[str]:
+    yield from checks.changed_systems(log, _groups(log, drafts))
+    yield from checks.uneven_first_places(log, counted, systems)
+    yield from checks.contradicting_ranks(clicks)
+    if drafts and not log.sessions.lengths[counted].any():
+        yield "no list of the log shows a document"
 
 
 def _check_interleaving_options(options: OnlineOptions) -> None:
@@ -292,8 +309,9 @@ def variants_experiment(log: SearchLog, clicks: Events, options: OnlineOptions) 
     further, guardrails = [*map(parse_live_metric, options.metrics)], [*map(parse_guardrail, options.guardrails)]
     _check_times(log, [primary, *further, *(guardrail.metric for guardrail in guardrails)])
 
+    adjust = options.since is not None and checks.is_even_before(assignment)
+
     def values_of(metric: LiveMetric) -> VariantValues:
-        adjust = options.since is not None
         return variant_values(log, clicks, assignment, metric, expect=options.expect, adjust=adjust)
 
     values, limits = values_of(primary), [(guardrail, values_of(guardrail.metric)) for guardrail in guardrails]
@@ -304,12 +322,12 @@ def variants_experiment(log: SearchLog, clicks: Events, options: OnlineOptions) 
         LiveEvidence("ab", users, adjusted=values.covariates is not None),
         _costs_of(options),
         options.baseline,
-        tuple(_obstacles(log, assignment, options)),
+        tuple(_variant_obstacles(log, assignment, options, values, clicks)),
         checks.traffic_per_day(values.times),
         lambda system: [_guardrail(guardrail, own, system) for guardrail, own in limits],
     )
     clicking = log.sessions.user[clicks.session[np.isin(clicks.session, assignment.sessions)]]
-    notes = (*_variant_notes(assignment, values, options), *checks.busy_user(log, clicking))
+    notes = (*_variant_notes(assignment, values, options), *checks.differing_ranks(clicks), *checks.busy_user(log, clicking))
     return _Experiment(case, tuple(map(values_of, further)), notes, _facts_of(values, users, len(clicking)))
 
 
@@ -331,10 +349,16 @@ def _assignment(log: SearchLog, during: BoolArray, options: OnlineOptions) -> As
     return assignment
 
 
-def _obstacles(log: SearchLog, assignment: Assignment, options: OnlineOptions) -> Iterator[str]:
+def _variant_obstacles(
+    log: SearchLog, assignment: Assignment, options: OnlineOptions, values: VariantValues, clicks: Events
+) -> Iterator[str]:
     yield from checks.moved_users(assignment)
     yield from checks.late_variants(log, assignment)
     yield from checks.sample_ratio_mismatch(assignment, checks.expected_shares(assignment.variants, options.shares))
+    yield from checks.uneven_sessions(values)
+    if values.metric.needs_clicks:
+        yield from checks.only_clicked_sessions(values)
+        yield from checks.contradicting_ranks(clicks)
 
 
 def _primary(text: str, log: SearchLog) -> LiveMetric:
@@ -372,11 +396,14 @@ def _guardrail(guardrail: Guardrail, values: VariantValues, system: int) -> Guar
 
 def _variant_notes(assignment: Assignment, values: VariantValues, options: OnlineOptions) -> Iterator[str]:
     if assignment.moved:
-        yield f"{pluralise(assignment.moved, 'user')} in several variants, left out"
+        sessions = pluralise(assignment.moved_sessions, "session")
+        yield f"{pluralise(assignment.moved, 'user')} in several variants, left out with {sessions}"
     if assignment.without:
         yield f"{pluralise(assignment.without, 'session')} without a variant, left out"
     if options.baseline is None:
         yield f"the baseline is {for_message(values.systems[0])}, the first variant by name (--baseline names another)"
+    if options.since is not None and len(assignment.before) and values.covariates is None:
+        yield "users of one variant have sessions before the experiment more often, so these do not reduce the noise (CUPED)"
     if values.covariates is not None:
         share = float(values.covariates[:, 1].mean())
         yield f"the sessions before the experiment reduce the noise (CUPED): {share:.0%} of the users have some"

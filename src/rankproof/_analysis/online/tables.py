@@ -26,7 +26,9 @@ _CI = "interval that is valid at every look"
 def systems_table(means: Sequence[SystemValue], decision: Decision, kind: LogKind) -> Table:
     """The value of each system, the chosen ones highlighted."""
     value = "preferred" if kind == "interleaving" else str(decision.measure)
-    about = "share of the sessions with a preference" if kind == "interleaving" else decision.measure.definition
+    about = (
+        "share of the sessions with a preference, or of their credit" if kind == "interleaving" else decision.measure.definition
+    )
     sessions = "sessions won" if kind == "interleaving" else "sessions"
     columns = [
         Column("system"),

@@ -16,6 +16,8 @@ from rankproof._statistics.options import USUAL_USERS
 
 MAX_MOVED = 0.01
 """With more users in two variants than this share, the assignment is broken and nothing is decided."""
+MAX_MOVED_SESSIONS = 0.1
+"""Users with more of the sessions than this share are none: several people have one id."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -23,7 +25,7 @@ class Assignment:
     """The sessions that count, and the variant of each user; users and variants are numbered from 0.
 
     `before` are the sessions of the same users before the experiment, with the users in `before_users`. `moved` users were in
-    several variants, and `without` sessions name no variant; neither counts.
+    several variants, in `moved_sessions`, and `without` sessions name no variant; none of these count.
     """
 
     variants: tuple[str, ...]
@@ -33,6 +35,7 @@ class Assignment:
     before: Codes
     before_users: Codes
     moved: int
+    moved_sessions: int
     without: int
 
     @property
@@ -65,6 +68,7 @@ def assign(log: SearchLog, variants: tuple[str, ...], during: BoolArray) -> Assi
         before,
         number[log.sessions.user[before]],
         int(moved.sum()),
+        int((named & moved[log.sessions.user]).sum()),
         int((during & (log.sessions.variant < 0)).sum()),
     )
 
@@ -89,7 +93,7 @@ class VariantValues(SessionValues):
         self.users, self.sessions = self.assignment.users, self.assignment.sessions
 
     def compare(self, system: int, other: int, rows: BoolArray | None = None) -> LiveEstimate:
-        arms = {at: self._arm(at, rows) for at in range(len(self.systems))}
+        arms = {at: self.arm(at, rows) for at in range(len(self.systems))}
         first, second = arms[system].estimate, arms[other].estimate
         difference, errors = first.value - second.value, (first.error, second.error)
         # A part of the log, such as a segment or the first days, is compared as it is.
@@ -103,15 +107,18 @@ class VariantValues(SessionValues):
         interval = self._interval(difference, error, users) if enough else (-math.inf, math.inf)
         return LiveEstimate(*names, difference, error, users, sessions, interval)
 
-    def _arm(self, variant: int, rows: BoolArray | None) -> _Arm:
+    def arm(self, variant: int, rows: BoolArray | None = None) -> VariantMean:
+        """The mean of one variant in these sessions."""
         known = np.isfinite(self.values) & (self.assignment.variant_of[self.users] == variant)
         if rows is not None:
             known &= rows
         count = len(self.assignment.variant_of)
         sums, sizes = sums_by(self.users[known], self.values[known], count), sums_by(self.users[known], None, count)
-        return _Arm(ratio_of(sums, sizes), sums, sizes)
+        return VariantMean(ratio_of(sums, sizes), sums, sizes)
 
-    def _adjusted(self, arms: dict[int, _Arm], system: int, other: int, difference: float) -> tuple[float, tuple[float, float]]:
+    def _adjusted(
+        self, arms: dict[int, VariantMean], system: int, other: int, difference: float
+    ) -> tuple[float, tuple[float, float]]:
         """The difference without the part that the users had before, and the errors of both means (CUPED, within variants)."""
         assert self.covariates is not None
         residuals, centred, means = [], [], {}
@@ -128,7 +135,7 @@ class VariantValues(SessionValues):
         return difference - float((means[system] - means[other]) @ theta), (errors[0], errors[1])
 
     def value(self, system: int) -> SystemValue:
-        arm = self._arm(system, None)
+        arm = self.arm(system)
         own = self.assignment.variant_of[self.users] == system
         ends = self.sequence(arm.estimate, *self.measure.range)
         clicks = int(np.count_nonzero(self.clicked & own))
@@ -146,7 +153,7 @@ class VariantValues(SessionValues):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Arm:
+class VariantMean:
     """The mean of a variant, with the sum and the number of sessions of each user."""
 
     estimate: RatioEstimate

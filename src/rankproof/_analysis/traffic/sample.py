@@ -218,6 +218,8 @@ def _sentences(
 def _notes(options: SampleOptions, kept: IntArray, drawn: Drawn) -> Iterator[str]:
     if int(drawn.kept.sum()) < options.n:
         yield f"only {int(drawn.kept.sum()):,} of {options.n:,} queries could be drawn: the log has {len(kept):,}"
+    if int(drawn.held_out.sum()) < options.held_out:
+        yield f"only {int(drawn.held_out.sum()):,} of {options.held_out:,} queries could be held out: the log has {len(kept):,}"
     uncertain = int((drawn.chances[drawn.kept] < 1).sum())
     if 0 < uncertain < LEAST_SAMPLE:
         few = f"{uncertain} queries were drawn by chance, and a decision needs {LEAST_SAMPLE} of them or all queries"

@@ -131,7 +131,7 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
         _save(source, answer_input, args, args.looks if logged is None else logged.comparison.decision.looks)
     comparison = None if logged is None else _added_to_log(logged, args)
     _show_answers(answer_input, comparison, trust, args, terminal)
-    terminal.notes(source.notes, every=True)
+    terminal.notes(source.notes)
     if args.output is not None:
         folder = escape_invisible(shlex.quote(args.output))
         terminal.note(f"results saved in {folder}; a page with every answer: rankproof report {folder}")
@@ -244,7 +244,7 @@ def _show_answers(
             tables = [replace(comparison.table, sentences=comparison.decision.sentences), *comparison.tables, *tables]
         notes = (*notes, *comparison.notes)
     _show(tables, args, terminal)
-    terminal.notes(notes, every=True)
+    terminal.notes(notes)
     if answer_input.retrieval is not None and not _is_of_claims(answer_input):
         show_value_notes(_retrieval_result(answer_input), terminal)
 
@@ -288,7 +288,7 @@ def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Tr
 def _session_tables(answer_input: AnswerInput, comparison: Comparison | None, level: float) -> list[Table]:
     """Measures of whole sessions by the measure that decides; none without sessions of several turns."""
     from rankproof._analysis.answers.session_tables import session_tables
-    from rankproof._analysis.compare.joined_values import sessions_of
+    from rankproof._analysis.compare.sessions import sessions_of
 
     inputs = answer_input.inputs
     sessions = sessions_of(inputs.result.queries, inputs.texts)

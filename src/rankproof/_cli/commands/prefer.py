@@ -82,7 +82,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         argparse.Namespace(**{**vars(args), "output": None}),
         terminal,
     )
-    terminal.notes(result.notes, every=True)
+    terminal.notes(result.notes)
     return 0
 
 

@@ -10,16 +10,20 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.arrays import BoolArray, FloatArray
-from rankproof._data.text import pluralise
+from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._importers.search_log.log import Codes, Events, Offsets, SearchLog, Sessions, split_place
 from rankproof._importers.search_log.options import DAY, LogOptions
 from rankproof._importers.search_log.plain_rows import PLAIN_ROW
 from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, QUERY_ROW, SESSIONS, SHOWN, LogTables, as_array
-from rankproof.errors import InputError
+from rankproof.errors import InputError, UsageError, for_message
 
 MAX_SHARED = 0.01
 """With more sessions of several users or variants than this share, the session ids or the variants of the log are wrong."""
-MIN_MISSING_USERS = 0.5
+_LEAST_ZEROS = 0.02
+"""With fewer events at rank 0 than this share, ranks begin at 1 and those events have none."""
+_MOST_NAMED = 8
+_FIRST_YEARS = 1e8
+"""Times before 1973 are days, or seconds since another start."""
 _CLOCK_SLACK = 1.0
 """Seconds by which an event may come before its query: the clocks of browsers and servers differ."""
 _KEPT = ""
@@ -31,12 +35,15 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
     join = _Join(tables, tuple(sources))
     if not join.count:
         what = f"{pluralise(len(join.event_session), 'event')}, and no row of a query or of a document that was shown"
-        fix = "add the log of queries, or rows without an action for the documents that were shown"
+        fix = "add the log of queries, or rows with the action search or impression for what was shown"
+        if tables.actions:
+            what = f"{what}; its actions are {in_a_sentence([*map(for_message, [*tables.actions][:_MOST_NAMED])])}"
         raise InputError(what, fix=fix, source=join.sources[0])
     join.drop_sessions()
     if count := tables.wrong_ranks:
         row = pluralise(count, "row has", "rows have")
-        join.notes.append(f"{row} a rank that is no whole number from 0, so the order of rows counts for them")
+        effect = "documents count in the order of rows, and clicks by their document alone"
+        join.notes.append(f"{row} a rank that is no whole number from 0: {effect}")
     sessions = join.sessions()
     return SearchLog(
         join.sources,
@@ -139,10 +146,21 @@ class _Join:
         known = np.isfinite(self.times)
         if not known.any():
             if self.count:
-                self.notes.append("the log has no times, so its rows count in the order of the file")
+                self.notes.append(self._without_times)
             return
         self._drop(~known, "without a time, or with one that cannot be read")
         self._drop(known & ((self.times < 0) | (self.times > self._latest)), "with a time before 1970 or in the future")
+        if (self.times[known] < _FIRST_YEARS).all():
+            self.notes.append("all times are in the first years after 1970: are they in seconds since 1970?")
+
+    @property
+    def _without_times(self) -> str:
+        """Why no time is known, and what that means."""
+        unread = self.tables.unread_time
+        if not unread:
+            return "the log has no times, so its rows count in the order of the file"
+        what = f"no time of the log can be read, such as {for_message(unread)}, so its rows count in the order of the file"
+        return f"{what}: write ISO 8601 (2026-11-03T10:00:00Z), or seconds since 1970"
 
     @property
     def _latest(self) -> float:
@@ -156,8 +174,12 @@ class _Join:
         fix = "log a new id for every search; --user names the field of the user"
         self._drop_few(shared, "belong to several users", fix, "with an id that several users have")
         missing = int((self.session_user < 0).sum())
+        if missing == self.count and self.options.user:
+            self._reject_field(self.options.user, "--user names the field of the user, such as client_id")
         if missing:
-            whom = "no session names a user" if missing == self.count else f"{pluralise(missing, 'session')} without a user"
+            whom = (
+                "no session names a user (--user)" if missing == self.count else f"{pluralise(missing, 'session')} without a user"
+            )
             self.notes.append(f"{whom}: each counts as a user of its own, so intervals are too narrow if users return")
             first = len(self.tables.users)
             self.session_user[self.session_user < 0] = np.arange(first, first + missing, dtype=np.int32)
@@ -165,8 +187,14 @@ class _Join:
     def _check_variants(self) -> None:
         """Drops sessions whose rows name several variants; many of them are an error."""
         lowest, highest = self._range_of(as_array(self.tables.variant), as_array(self.tables.event_variant))
+        if self.options.variant and highest.max(initial=-1) < 0:
+            self._reject_field(self.options.variant, "--variant names its field, such as query_attributes.variant")
         fix = "log one variant for each user; --variant names its field"
         self._drop_few((highest >= 0) & (lowest < highest), "name several variants", fix, "that name several variants")
+
+    def _reject_field(self, field: str, fix: str) -> None:
+        if self.count:
+            raise UsageError(f"no row of the log has a value of {for_message(field)}", fix=fix)
 
     def _range_of(self, of_run: Codes, of_event: Codes) -> tuple[Codes, Codes]:
         """The lowest and the highest code that the rows of each session name, -1 if they name none."""
@@ -291,11 +319,11 @@ class _Join:
                 self.tables.counts.drop(SHOWN, reason, line=line, count=int(rows.sum()))
         return np.asarray(known & np.where(impression, ~has_list, (self.kind == PLAIN_ROW) | (first == runs)))
 
-    @staticmethod
-    def _ranks_from_1(rank: _Array, is_listed: BoolArray) -> _Array:
+    def _ranks_from_1(self, rank: _Array, is_listed: BoolArray) -> _Array:
         """The ranks that rows name, counted from 1 if the log counts from 0."""
         named = rank[~is_listed & (rank >= 0)]
-        return rank if not len(named) or named.min() > 0 else np.where(is_listed | (rank < 0), rank, rank + 1)
+        self.shown_from_0 = bool(len(named)) and int(named.min()) == 0
+        return np.where(is_listed | (rank < 0), rank, rank + 1) if self.shown_from_0 else rank
 
     def events(self, sessions: Sessions) -> Events:
         """The events of kept sessions about documents that were shown, or about none, each once."""
@@ -309,13 +337,48 @@ class _Join:
                 left = self._drop_events(left, status[left] == code, f"of sessions {reason}", place)
         session = self.new_session[self.event_session]
         left = self._drop_events_by_time(left, session, sessions, place)
-        doc, rank = as_array(tables.event_doc), as_array(tables.event_rank)
-        slot = _slots(session[left], doc[left], rank[left], sessions)
-        has_list = sessions.lengths[session[left]] > 0
-        named = (doc[left] >= 0) & has_list & (slot == 0)
-        slot = slot[~named]
-        left = self._drop_events(left, named, "of a document that was not shown", place)
+        doc, named = as_array(tables.event_doc)[left], as_array(tables.event_rank)[left]
+        slot = _slots(session[left], doc, np.full(len(left), -1), sessions)
+        rank = self._event_ranks_from_1(session[left], slot, named, sessions, left)
+        slot += _slots(session[left], np.full(len(left), -1), np.where(doc < 0, rank, -1), sessions)
+        unknown = ((doc >= 0) | (rank >= 0)) & (sessions.lengths[session[left]] > 0) & (slot == 0)
+        self.event_rank = np.full(len(place), -1, dtype=np.int32)
+        self.event_rank[left] = rank
+        slot = slot[~unknown]
+        left = self._drop_events(left, unknown, "of a document that was not shown", place)
         return self._once(left, session, slot, sessions, place)
+
+    def _event_ranks_from_1(self, session: _Array, slot: Codes, named: Codes, sessions: Sessions, rows: _Array) -> _Array:
+        """The ranks that events name, counted from 1, -1 if none; `slot` is the place of the document that an event names."""
+        zeros = named == 0
+        if not zeros.any():
+            return named
+        if self._count_from_0(session, slot, named, sessions, rows):
+            return np.where(named >= 0, named + 1, -1)
+        self.notes.append(
+            f"{pluralise(int(zeros.sum()), 'event names', 'events name')} rank 0, and ranks begin at 1: they have no rank"
+        )
+        return np.where(zeros, -1, named)
+
+    def _count_from_0(self, session: _Array, slot: Codes, named: Codes, sessions: Sessions, rows: _Array) -> bool:
+        """Whether events count ranks from 0: as the documents do that they name, else as the ranks do that were shown."""
+        both = (slot > 0) & (named >= 0)
+        if both.any():
+            apart = sessions.ranks[sessions.offsets[session[both]] + slot[both] - 1] - named[both]
+            return bool((apart == 1).sum() > (apart == 0).sum())
+        if self.shown_from_0:
+            return True
+        known = named >= 0
+        if (named == 0).sum() < _LEAST_ZEROS * known.sum():
+            return False
+        lengths = sessions.lengths[session]
+        beyond = known & (lengths > 0) & (named >= lengths)
+        if beyond.any():
+            at = int(beyond.argmax())
+            source, line = split_place(self.sources, int(as_array(self.tables.event_place)[rows[at]]))
+            what = f"rank {named[at]} in a list of {lengths[at]}, and other events have rank 0: it is not known where ranks begin"
+            raise InputError(what, fix="log ranks from 1, or the document of each event", source=source, line=line)
+        return True
 
     def _drop_events(self, left: _Array, dropped: BoolArray, reason: str, place: _Array) -> _Array:
         if dropped.any():
@@ -339,7 +402,7 @@ class _Join:
         action, doc, time = as_array(tables.event_action), as_array(tables.event_doc), as_array(tables.event_time)
         # An event about no document that was shown is told apart by the document that it names, or by its rank.
         unlisted = doc[left].astype(np.int64) + 1
-        unlisted = np.where(unlisted > 0, unlisted, as_array(tables.event_rank)[left].astype(np.int64) + 1 + len(tables.docs))
+        unlisted = np.where(unlisted > 0, unlisted, self.event_rank[left].astype(np.int64) + 1 + len(tables.docs))
         target = np.where(slot > 0, slot, unlisted + int(sessions.lengths.max(initial=0)))
         widths = int(target.max(initial=0)) + 1, len(tables.actions) + 1
         key = (session[left].astype(np.int64) * widths[0] + target) * widths[1] + action[left]
@@ -357,7 +420,8 @@ class _Join:
         return Events(
             session=session[left].astype(np.int32),
             slot=slot,
-            rank=self._event_ranks(session[left], slot, as_array(tables.event_rank)[left], sessions),
+            rank=self._event_ranks(session[left], slot, self.event_rank[left], sessions),
+            named_rank=self.event_rank[left],
             doc=_named_docs(session[left], slot, doc[left], sessions),
             action=action[left],
             team=as_array(tables.event_team)[left],
@@ -374,8 +438,7 @@ class _Join:
             sessions.ranks[np.minimum(place, max(len(sessions.ranks) - 1, 0))] if len(sessions.ranks) else np.zeros_like(slot)
         )
         without = (slot == 0) & (sessions.lengths[session] == 0)
-        from_0 = bool(len(named[without])) and bool((named[without] == 0).any())
-        own = np.where(without, np.maximum(named + from_0, 0), 0)
+        own = np.where(without, np.maximum(named, 0), 0)
         return np.where(slot > 0, listed, own).astype(np.int32)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 CLICKS = ("click", "click_through")
+MISSING = frozenset(("", "null", "NULL", "None", "NaN", "nan", "undefined", "(not set)"))
+"""What programs write for a user or a variant that they do not know."""
 BOTS = ("bot", "crawler", "spider")
 DAY = 86_400.0
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rankproof._importers.base import ImportCounts
 from rankproof._importers.search_log.log import Draft
 from rankproof._importers.search_log.options import LogOptions
+from rankproof._importers.search_log.times import seconds_since_1970
 from rankproof._importers.ubi_log import normalised_query
 
 SESSIONS, SHOWN, EVENTS = "sessions", "documents shown", "events"
@@ -71,7 +72,14 @@ class LogTables:
         self.event_key, self.event_time, self.event_value, self.event_place = array("q"), array("d"), array("d"), array("q")
         self.event_user, self.event_doc, self.event_rank = array("i"), array("i"), array("i")
         self.event_action, self.event_team, self.event_variant = array("i"), array("i"), array("i")
-        self.wrong_ranks = 0
+        self.wrong_ranks, self.unread_time = 0, ""
+
+    def seconds(self, value: Any) -> float:
+        """The time in seconds since 1970, NaN if it cannot be read; the first text that is no time is kept for a note."""
+        seconds = seconds_since_1970(value)
+        if seconds != seconds and not self.unread_time and isinstance(value, str):
+            self.unread_time = value.strip()
+        return seconds
 
     def add_run(
         self,

@@ -2,6 +2,7 @@
 #ifndef RANKPROOF_MERGE_SUMS_H
 #define RANKPROOF_MERGE_SUMS_H
 
+#include "../exact_sum.h"
 #include "order.h"
 
 /* added(terms, total): for each column of the rows of terms, their sum in ascending order. */
@@ -40,36 +41,6 @@ static PyObject *py_added(PyObject *module, PyObject *arguments) {
     return fits ? Py_NewRef(Py_None) : NULL;
 }
 
-enum { MOST_PARTIALS = 64 };
-
-/* Adds a number to partial sums that do not overlap; returns how many there are. Finite doubles never need all of them. */
-static size_t add_partial(double *partials, size_t count, double value) {
-    size_t kept = 0;
-    for (size_t at = 0; at < count; at++) {
-        double other = partials[at];
-        bool swaps = (value < 0 ? -value : value) < (other < 0 ? -other : other);
-        double large = swaps ? other : value, small = swaps ? value : other;
-        double high = large + small, low = small - (high - large);
-        if (low != 0) partials[kept++] = low;
-        value = high;
-    }
-    if (kept < MOST_PARTIALS) partials[kept++] = value;
-    return kept;
-}
-
-/* The partial sums as one number, rounded to the nearest, and from the middle to the even one. */
-static double rounded_sum(const double *partials, size_t count) {
-    double high = count == 0 ? 0 : partials[--count], low = 0;
-    while (count > 0 && low == 0) {
-        double sum = high + partials[--count];
-        low = partials[count] - (sum - high);
-        high = sum;
-    }
-    if (count == 0 || (low < 0) != (partials[count - 1] < 0) || low == 0) return high;
-    double doubled = high + 2 * low;
-    return doubled - high == 2 * low ? doubled : high;
-}
-
 /* exact_sums(values, offsets, sums): the exact sum of each list, rounded once, as `math.fsum`. */
 static PyObject *py_exact_sums(PyObject *module, PyObject *arguments) {
     Py_buffer values, offsets, sums;
@@ -80,12 +51,8 @@ static PyObject *py_exact_sums(PyObject *module, PyObject *arguments) {
     if (fits) {
         const int64_t *bounds = offsets.buf;
         Py_BEGIN_ALLOW_THREADS;
-        for (Py_ssize_t list = 0; list < sums.len / 8; list++) {
-            double partials[MOST_PARTIALS];
-            size_t count = 0;
-            for (int64_t at = bounds[list]; at < bounds[list + 1]; at++) count = add_partial(partials, count, ((const double *)values.buf)[at]);
-            ((double *)sums.buf)[list] = rounded_sum(partials, count);
-        }
+        for (Py_ssize_t list = 0; list < sums.len / 8; list++)
+            ((double *)sums.buf)[list] = exact_sum((const double *)values.buf + bounds[list], (size_t)(bounds[list + 1] - bounds[list]));
         Py_END_ALLOW_THREADS;
     } else PyErr_SetString(PyExc_ValueError, "the lists to add have the wrong sizes");
     PyBuffer_Release(&values);
