@@ -274,3 +274,17 @@ def test_the_command_needs_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp"]) == 2
     assert "no folder; name the folders that tools may use" in capsys.readouterr().err
     assert issubclass(InputError, RankproofError)
+
+
+@pytest.mark.parametrize("path", ["\ud800", "a\0b"])
+def test_a_path_that_no_system_has_is_rejected(path: str, folder: Path) -> None:
+    for place in (Folders([str(folder)]).readable, Folders([str(folder)]).writable):
+        with pytest.raises(RankproofError, match="is not allowed"):
+            place("log", path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_no_file_to_write(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(RankproofError, match="pipe is not a plain file"):
+        Folders([str(folder)]).writable("log", "pipe")
