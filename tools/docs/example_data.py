@@ -242,7 +242,7 @@ def write_shop_log() -> None:
 
 
 def log_of_a_search(lists: Mapping[str, Mapping[str, list[str]]]) -> list[str]:
-    """The lines that the search service of the page, `search_service.py`, logs of one search and a click on its first document."""
+    """What the search service of the page, `search_service.py`, logs of a search and a click on its first document."""
     server = runpy.run_path("search_service.py")["service"](
         {name: own.__getitem__ for name, own in lists.items()}, "service.jsonl"
     )
