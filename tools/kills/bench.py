@@ -73,10 +73,10 @@ class Bench(Serve):
             text = _text_of(self.target / name)
             if text and not text.endswith("\n"):
                 raise RecoveryError(f"the last line of {name} is incomplete")
-        self._check_kept({name: _text_of(self.target / name) for name in self.files})
+        self._check_written({name: _text_of(self.target / name) for name in self.files})
         self.check_user()
 
-    def _check_kept(self, texts: Mapping[str, str]) -> None:
+    def _check_written(self, texts: Mapping[str, str]) -> None:
         """Everything that was confirmed is in the files."""
         whole = "\n".join(texts.values())
         if lost := [text for text in self._written.values() if text not in whole]:
