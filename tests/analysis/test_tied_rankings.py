@@ -11,6 +11,7 @@ from hypothesis import given
 
 import rankproof as rp
 from rankproof._analysis.decision.record import Decision
+from rankproof._data.run import Run, RunRow
 from rankproof._evaluation.value_ranges import values_of_reversed_ties
 from rankproof.measures import parse_measure
 from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, runs
@@ -126,3 +127,13 @@ def test_a_run_whose_ranks_contradict_its_scores_keeps_the_decision_open(tmp_pat
     )
     by_rank = rp.compare(rp.evaluate(grades, runs, "RR", order="rank"), samples=100).decision
     assert (by_rank.outcome, by_rank.systems) == ("ship", ("distances",))
+
+
+def test_a_run_without_a_rank_in_one_row_is_compared_by_its_scores() -> None:
+    rows = [RunRow(query, doc, float(rank), rank) for query in QUERIES for rank, doc in enumerate("zab", start=1)]
+    unranked = [RunRow(rows[0].query, rows[0].doc, rows[0].score, None), *rows[1:]]
+    other = {query: ["b", "z", "c"] for query in QUERIES}
+    grades = {query: {"z": 1, **dict.fromkeys("abc", 0)} for query in QUERIES}
+    for own, reason in ((rows, "ranks"), (unranked, None)):
+        runs = {"distances": Run.from_rows(own), "scores": other}
+        assert rp.compare(grades, runs, "RR", samples=100).decision.reason == reason

@@ -18,7 +18,7 @@ from rankproof._data.answers import SESSION_FIELD, Answers, mean_known
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import have_same_rankings
-from rankproof._data.run import Run
+from rankproof._data.run import NO_RANK, Run
 from rankproof._data.text import pluralise
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
@@ -237,7 +237,8 @@ def values_by_rank(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | 
     named = [name for name, own in codes.items() if own & {SCORES_LIKE_DISTANCES, RANK_CONTRADICTS}]
     if joined.measures[0].kind == "answer" or inputs.system_runs or any(name not in inputs.runs for name in named):
         return None
-    ranked = [name for name in joined.systems if name in named and inputs.runs[name].ranks is not None]
+    known = {name: inputs.runs[name].ranks for name in joined.systems if name in named}
+    ranked = [name for name, ranks in known.items() if ranks is not None and (ranks != NO_RANK).all()]
     if not ranked:
         return None
     read_options = replace(inputs.read_options, order="rank", lower_is_better=False)
