@@ -132,9 +132,8 @@ class _Reader:
 
     def _by_scores(self, row: Mapping[str, Any], query: str, line: int) -> Iterator[Preference]:
         """A row of LangSmith: the score of each experiment; the higher of two is preferred."""
-        from rankproof._importers.cells import object_in
-
-        scores = object_in(row.get("scores") if row.get("scores") is not None else row.get("ranked_preference")) or {}
+        value = row.get("scores") if row.get("scores") is not None else row.get("ranked_preference")
+        scores = value if isinstance(value, dict) else {}
         numbers = {str(name): value for name, value in scores.items() if isinstance(value, int | float)}
         if len(numbers) < 2:
             self._drop("with scores of fewer than two systems")
