@@ -118,6 +118,7 @@ attacks: $(VENV)/test.stamp ## hostile files, servers, stores, model folders and
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.stores
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.model_folders
 	$(BIN)/python -m tools.attacks.web
+	$(BIN)/python -m tools.attacks.agent
 
 kills: $(VENV)/test.stamp ## kill commands KILLS times (100) at random moments and check what they leave
 	$(BIN)/rankproof models get wordllama

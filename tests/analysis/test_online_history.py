@@ -43,6 +43,7 @@ def test_few_experiments_get_no_correlation(tmp_path: Path) -> None:
     [
         ("a,much,0.01,0.01,0.01", "experiments.csv:2: offline is much; write a difference, such as 0.021"),
         ("a,0.01,-1,0.01,0.01", "experiments.csv:2: offline_se is -1; write a number of at least 0"),
+        ("a,1e200,0.01,0.01,0.01", "experiments.csv:2: offline is 1e200; write a difference, such as 0.021"),
         (",0.01,0.01,0.01,0.01", "experiments.csv:2: an experiment without a name; name each experiment"),
         ("a,0.01,0.01,0.01,0.01\na,0.01,0.01,0.01,0.01", "experiments.csv:3: experiment a is also on line 2"),
         ("a,,,0.01,0.01", "no experiment has both an offline and an online difference"),

@@ -39,6 +39,8 @@ Reason = Literal[
     "missing",
     "unjudged",
     "ties",
+    "depth",
+    "ranks",
     "few_labels",
     "judge_not_checked",
     "few_users",

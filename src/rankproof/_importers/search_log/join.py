@@ -286,21 +286,28 @@ class _Join:
         del run_of_slot
         doc, rank, team = (as_array(column) for column in (tables.slot_doc, tables.slot_rank, tables.slot_team))
         rank = self._ranks_from_1(rank, is_listed)
-        at = np.flatnonzero(session >= 0)
-        at = at[np.argsort(session[at], kind="stable")]
-        session, doc, rank, team, is_listed = session[at], doc[at], rank[at], team[at], is_listed[at]
+        # Most logs are in order, and copies of columns with a row per document shown are what takes memory.
+        if (session < 0).any() or not _is_sorted(session):
+            at = np.flatnonzero(session >= 0)
+            at = at[np.argsort(session[at], kind="stable")]
+            session, doc, rank, team, is_listed = session[at], doc[at], rank[at], team[at], is_listed[at]
+            del at
         if not is_listed.all():
             order = _by_rank(session, rank)
-            session, doc, rank, team = session[order], doc[order], rank[order], team[order]
-            first = _first_of(session.astype(np.int64) * (len(tables.docs) + 1) + doc) | (doc < 0)
-            if not first.all():
+            if order is not None:
+                session, doc, rank, team = session[order], doc[order], rank[order], team[order]
+                del order
+            first = _first_of(session, doc, len(tables.docs))
+            if first is not None:
                 tables.counts.drop(SHOWN, "that repeat a document of their session", count=int((~first).sum()))
                 session, doc, rank, team = session[first], doc[first], rank[first], team[first]
         counts = np.bincount(session, minlength=len(self.kept))
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        place = np.arange(len(session)) - offsets[:-1][session] + 1
-        rank = np.where(rank < 0, place, rank)
-        return offsets, doc.astype(np.int32), rank.astype(np.int32), team.astype(np.int32)
+        unranked = np.flatnonzero(rank < 0)
+        if len(unranked):
+            rank = rank.copy()
+            rank[unranked] = unranked - offsets[:-1][session[unranked]] + 1
+        return offsets, doc.astype(np.int32, copy=False), rank.astype(np.int32, copy=False), team.astype(np.int32, copy=False)
 
     def _counting_runs(self, shown: _Array) -> BoolArray:
         """The runs whose documents count; an impression does not if its query lists what was shown."""
@@ -442,17 +449,32 @@ class _Join:
         return np.where(slot > 0, listed, own).astype(np.int32)
 
 
-def _by_rank(session: _Array, rank: _Array) -> _Array:
-    """The order by session and rank; rows without a rank keep their order, after the others."""
+def _is_sorted(values: _Array) -> bool:
+    return bool((values[1:] >= values[:-1]).all())
+
+
+def _by_rank(session: _Array, rank: _Array) -> _Array | None:
+    """The order by session and rank, None if rows have it; rows without a rank keep their order, after the others."""
     last = int(rank.max(initial=0)) + 1
-    return np.argsort(session.astype(np.int64) * (last + 1) + np.where(rank < 0, last, rank), kind="stable")
+    key = session.astype(np.int64)
+    key *= last + 1
+    key += np.where(rank < 0, last, rank)
+    return None if _is_sorted(key) else np.argsort(key, kind="stable")
 
 
-def _first_of(keys: _Array) -> BoolArray:
-    """Whether a row is the first with its key."""
-    first = np.zeros(len(keys), dtype=bool)
-    first[np.unique(keys, return_index=True)[1]] = True
-    return first
+def _first_of(session: _Array, doc: Codes, docs: int) -> BoolArray | None:
+    """Whether a row is the first of its session with its document, or has none; None if all are."""
+    key = session.astype(np.int64)
+    key *= docs + 1
+    key += doc
+    if not (doc < 0).any():
+        in_order = np.sort(key)
+        if not (in_order[1:] == in_order[:-1]).any():
+            return None
+        del in_order
+    first = doc < 0
+    first[np.unique(key, return_index=True)[1]] = True
+    return None if first.all() else np.asarray(first)
 
 
 def _slots(session: _Array, doc: Codes, rank: Codes, sessions: Sessions) -> Codes:
