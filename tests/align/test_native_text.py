@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -299,6 +300,21 @@ def test_white_space_ends_columns_and_lines_whatever_the_width_of_the_vectors(sp
     assert found is not None
     assert_same_hits(found, reference.align_text(reference.judge_text(source_of(qrels)), source_of(grouped), ReadOptions()))
     assert len(found.ranks) == 99
+    odd = grouped + f"q9 Q0 two{space}words 1 2.5 t{end}".encode()
+    with pytest.raises(InputError, match=r"file\.txt:100: 7 columns where a run has 6"):
+        native.align_text(native.judge_text(source_of(qrels)), source_of(odd), ReadOptions(), level=level)
+
+
+@pytest.mark.parametrize("characters", ["0123456789", string.ascii_letters, string.punctuation])
+def test_no_other_character_is_taken_for_a_digit_of_a_rank(characters: str) -> None:
+    judged = native.judge_text(source_of(b"q 0 d 1\n"))
+    for character in characters:
+        source = source_of(f"q Q0 d {8 * character} 1.0 t\n".encode())
+        if character.isdigit():
+            assert native.align_text(judged, source, ReadOptions(order="rank")).ranks.tolist() == [1]
+        else:
+            with pytest.raises(InputError, match="the rank is not a whole number"):
+                native.align_text(judged, source, ReadOptions(order="rank"))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])

@@ -6,14 +6,18 @@ import csv
 import json
 import os
 import random
+import runpy
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import rankproof as rp
 from rankproof.models import WordLlama
@@ -235,3 +239,24 @@ def write_shop_log() -> None:
             for rank in range(1, 6):
                 if chance.random() < (0.3 + 0.1 * better) / rank:
                     file.write(f"{row},{rank},click\n" + f"{row},{rank},purchase\n" * (chance.random() < 0.3))
+
+
+def log_of_a_search(lists: Mapping[str, Mapping[str, list[str]]]) -> list[str]:
+    """What the search service of the page, `search_service.py`, logs of a search and a click on its first document."""
+    server = runpy.run_path("search_service.py")["service"](
+        {name: own.__getitem__ for name, own in lists.items()}, "service.jsonl"
+    )
+    server.RequestHandlerClass.log_message = lambda *about: None
+    worker = threading.Thread(target=server.serve_forever, daemon=True)
+    worker.start()
+
+    def ask(path: str, **values: str) -> Any:
+        with urlopen(f"http://127.0.0.1:{server.server_port}{path}?{urlencode(values)}") as reply:
+            return json.load(reply)
+
+    shown = ask("/search", q="q001", id="s1", user="ann")
+    ask("/click", doc=shown[0], id="s1", user="ann")
+    server.shutdown()
+    worker.join()
+    server.server_close()
+    return Path("service.jsonl").read_text(encoding="utf-8").splitlines()
