@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,10 @@ def test_every_method_sees_a_clear_preference(tmp_path: Path, method: str) -> No
     result = _online(tmp_path, interleaved_rows(_CLEAR, method=method))
     assert result.decision is not None
     assert (result.decision.outcome, result.decision.systems, result.facts["method"]) == ("ship", ("hybrid",), method)
+    words = (
+        r"in \d\d\.\d% of the \d+ sessions" if method.startswith("team") else r"by \d\d\.\d% of the credit in the \d+ sessions"
+    )
+    assert re.search(f"preferred {words} with a preference; net preference", result.sentences[0])
 
 
 @pytest.mark.parametrize("method", ["pairwise", "team-draft-multileaving"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given
 
 import rankproof as rp
 from rankproof._analysis.decision.record import Decision
+from rankproof._data.run import Run, RunRow
 from rankproof._evaluation.value_ranges import values_of_reversed_ties
 from rankproof.measures import parse_measure
 from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, runs
@@ -84,3 +86,54 @@ def test_a_gate_whose_outcome_is_the_order_of_ties_is_unsure() -> None:
     assert all(text.endswith("unsure: the check passes; with tied documents in the opposite order it fails.") for text in unsure)
     few = rp.evaluate(GRADES, {"s": tied_on(QUERIES[:6])}, "nDCG@10")
     assert rp.gate(few, baseline=before).outcome == "passed"
+
+
+def runs_of(lengths: dict[str, int]) -> dict[str, dict[str, list[str]]]:
+    """Rankings of two systems, of which `good` has the relevant documents earlier, cut at these lengths."""
+    whole = {"good": [*"zyx", *"abcdefg", *"wv"], "poor": [*"abc", *"zyx", *"wv", *"defg"]}
+    return {name: dict.fromkeys(QUERIES, docs[: lengths[name]]) for name, docs in whole.items()}
+
+
+def test_a_system_is_not_better_because_its_run_is_longer() -> None:
+    grades = {query: {**dict.fromkeys("zyxwv", 1), **dict.fromkeys("abcdefg", 0)} for query in QUERIES}
+    decision = rp.compare(grades, runs_of({"good": 3, "poor": 12}), "R@10", samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "depth")
+    assert decision.sentences[:2] == (
+        "Not decided: with all rankings cut at the length of the shortest the choice is good, not poor.",
+        "Next: pass rankings of the same length, or --depth N if users see N documents.",
+    )
+    for measure, lengths in (("R@3", {"good": 3, "poor": 12}), ("R@12", {"good": 12, "poor": 5})):
+        decision = rp.compare(grades, runs_of(lengths), measure, samples=100).decision
+        assert (decision.outcome, decision.systems) == ("ship", ("good",))
+    assert scenarios_of(decision)["with all rankings cut at the length of the shortest"] == ("good",)
+
+
+def test_a_run_whose_ranks_contradict_its_scores_keeps_the_decision_open(tmp_path: Path) -> None:
+    def written(name: str, docs: str, sign: int) -> str:
+        rows = (
+            f"{query} Q0 {doc} {rank} {-sign * rank}.0 {name}\n" for query in QUERIES for rank, doc in enumerate(docs, start=1)
+        )
+        (tmp_path / f"{name}.run").write_text("".join(rows))
+        return str(tmp_path / f"{name}.run")
+
+    grades = {query: {"z": 1, **dict.fromkeys("abc", 0)} for query in QUERIES}
+    runs = {"distances": written("distances", "zabc", -1), "scores": written("scores", "bzca", 1)}
+    decision = rp.compare(grades, runs, "RR", samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "ranks")
+    assert decision.sentences[:2] == (
+        "Not decided: with documents in the order of their ranks, which contradict their scores, the choice is distances,"
+        " not scores.",
+        "Next: --lower-is-better if the scores are distances, or --order rank if users see the order of ranks.",
+    )
+    by_rank = rp.compare(rp.evaluate(grades, runs, "RR", order="rank"), samples=100).decision
+    assert (by_rank.outcome, by_rank.systems) == ("ship", ("distances",))
+
+
+def test_a_run_without_a_rank_in_one_row_is_compared_by_its_scores() -> None:
+    rows = [RunRow(query, doc, float(rank), rank) for query in QUERIES for rank, doc in enumerate("zab", start=1)]
+    unranked = [RunRow(rows[0].query, rows[0].doc, rows[0].score, None), *rows[1:]]
+    other = {query: ["b", "z", "c"] for query in QUERIES}
+    grades = {query: {"z": 1, **dict.fromkeys("abc", 0)} for query in QUERIES}
+    for own, reason in ((rows, "ranks"), (unranked, None)):
+        runs = {"distances": Run.from_rows(own), "scores": other}
+        assert rp.compare(grades, runs, "RR", samples=100).decision.reason == reason

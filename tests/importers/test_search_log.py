@@ -298,3 +298,22 @@ def test_times_that_cannot_be_read_are_named_and_not_called_missing(tmp_path: Pa
     assert log.notes[0].startswith("no time of the log can be read, such as 11/03/2025 10:00 AM, so its rows count")
     assert _read_table(tmp_path, "s1,u1,,A,,search").notes[0].startswith("the log has no times")
     assert _read_table(tmp_path, "s1,u1,45964.5,A,,search").notes[0].startswith("all times are in the first years after 1970")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_documents_shown_are_by_session_and_rank_each_once_whatever_the_order_of_rows(tmp_path: Path, seed: int) -> None:
+    rows = [f"s{at},u{at},5,{rank},d{rank},shown" for at in range(5) for rank in (1, 2, 3)]
+    rows += [] if seed == 0 else ["s3,u3,5,4,d2,shown", "s1,u1,5,4,,shown"]
+    if seed > 1:
+        random.Random(seed).shuffle(rows)
+    table = tmp_path / "log.csv"
+    table.write_text("session,user,time,rank,doc,action\n" + "".join(row + "\n" for row in rows), encoding="utf-8")
+    log = read_search_log(ImportSource((str(table),)), LogOptions(now=2e9))
+    shown = {}
+    for session in range(len(log.sessions)):
+        part = slice(log.sessions.offsets[session], log.sessions.offsets[session + 1])
+        docs = [log.docs[doc] if doc >= 0 else "" for doc in log.sessions.docs[part]]
+        shown[log.users[log.sessions.user[session]]] = (docs, log.sessions.ranks[part].tolist())
+    usual = (["d1", "d2", "d3"], [1, 2, 3])
+    assert shown == {f"u{at}": usual for at in range(5)} | ({"u1": (["d1", "d2", "d3", ""], [1, 2, 3, 4])} if seed else {})
+    assert _reasons(log) == ({"that repeat a document of their session": 1} if seed else {})

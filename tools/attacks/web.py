@@ -155,7 +155,7 @@ class Site:
 Attack = tuple[str, bytes]
 
 
-def strangers(site: Site) -> Iterator[Attack]:
+def unauthorised(site: Site) -> Iterator[Attack]:
     """Requests of a page of another site, of another host, or without the cookie, to every route; all are rejected."""
     others: Mapping[str, Mapping[str, str | None]] = {
         "another Host": {"Host": "evil.example"},
@@ -252,7 +252,7 @@ def wires(site: Site) -> Iterator[Attack]:
     yield "one byte at a time", site.send(f"{good}\r\n"[:300].encode(), slowly=True)
 
 
-KINDS = {"strangers": strangers, "bodies": bodies, "addresses": addresses, "wires": wires}
+KINDS = {"unauthorised": unauthorised, "bodies": bodies, "addresses": addresses, "wires": wires}
 
 
 def fault(kind: str, name: str, reply: bytes) -> str:
@@ -263,8 +263,8 @@ def fault(kind: str, name: str, reply: bytes) -> str:
         return f"no status: {head[:80]!r}"
     if (status >= 500 and status != 505) or status == 101 or b"Traceback" in reply:
         return f"{status}: {reply[-200:]!r}"
-    if kind == "strangers" and status not in (400, 403, 415, 421):
-        return f"a stranger got {status}"
+    if kind == "unauthorised" and status not in (400, 403, 415, 421):
+        return f"an unauthorised request got {status}"
     if (
         b"root:x:0" in reply
         or b"evil" in reply.partition(b"\r\n\r\n")[0]
@@ -310,8 +310,8 @@ def main() -> int:
             before = site.digest()
             for kind, attacks in KINDS.items():
                 failures += _row(site, kind, list(attacks(site)))
-                if kind == "strangers" and site.digest() != before:
-                    print("a stranger changed a file", file=sys.stderr)
+                if kind == "unauthorised" and site.digest() != before:
+                    print("an unauthorised request changed a file", file=sys.stderr)
                     failures += 1
         if "Traceback" in (text := (home.parent / "server.log").read_text(encoding="utf-8")):
             print(text, file=sys.stderr)

@@ -33,6 +33,7 @@ class Note:
 
 JUDGED_ONLY = "judged-only"
 FEW_JUDGED = "few-judged"
+SCORES_LIKE_DISTANCES, RANK_CONTRADICTS = "scores-look-like-distances", "rank-contradicts-score"
 TIED_SCORES, TIED_ORDER = "tied-scores", "tied-order"
 """Ties that change values; ties that change the order of the systems."""
 ENOUGH_JUDGED = 0.8
@@ -226,13 +227,13 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
     return [
         Note("nothing-judged", retrieved, f"none of the {retrieved} retrieved documents is judged: do the document ids match?"),
         Note(
-            "scores-look-like-distances",
+            SCORES_LIKE_DISTANCES,
             counts.backwards if distances else 0,
             f"in {pluralise(counts.backwards, 'query', 'queries')} better ranks have {has} scores: are the scores distances? "
             f"({question})",
         ),
         Note(
-            "rank-contradicts-score",
+            RANK_CONTRADICTS,
             0 if distances else counts.contradictions,
             f"{pluralise(counts.contradictions, 'row has', 'rows have')} a higher score than a row with a better rank; "
             "documents are ordered by score (use --order rank to order them by rank)",

@@ -18,11 +18,11 @@ from rankproof._data.answers import SESSION_FIELD, Answers, mean_known
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import have_same_rankings
-from rankproof._data.run import Run
+from rankproof._data.run import NO_RANK, Run
 from rankproof._data.text import pluralise
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.notes import TIED_ORDER, TIED_SCORES
+from rankproof._evaluation.notes import RANK_CONTRADICTS, SCORES_LIKE_DISTANCES, TIED_ORDER, TIED_SCORES
 from rankproof._evaluation.result import Result, repeated_system, runs_of_systems
 from rankproof._evaluation.sources import RunSources, align, prepare_judgements
 from rankproof._results.experiment_result import USUAL_BASELINE, SystemRun, ranking_systems
@@ -174,13 +174,21 @@ def judged_only_values(inputs: AnalysisInput, result: Result, measure: str, quer
         return None
     if not has_non_relevant(inputs, queries):
         return None
-    options = replace(inputs.options, skip_missing=False, read_options=replace(inputs.read_options, judged_only=True))
+    return _values_with_options(inputs, result, measure, queries, replace(inputs.read_options, judged_only=True))
+
+
+def _values_with_options(
+    inputs: AnalysisInput, result: Result, measure: str, queries: Sequence[str], read_options: ReadOptions
+) -> FloatArray:
+    """The values by query and system if the runs are read with these options."""
+    names = [system.name for system in result.systems]
+    options = replace(inputs.options, skip_missing=False, read_options=read_options)
     runs: Mapping[str, Any] = inputs.runs
     if isinstance(inputs.runs, RunSources):
         # Files are evaluated as they are read, which is faster than reading whole runs first.
         runs, options = inputs.runs.sources, replace(options, files=inputs.runs.files)
-    judged_result = evaluate_runs(inputs.qrels, runs_of_systems(runs, names), [measure], options)
-    by_query = [next(iter(system.measures.values())).per_query for system in judged_result.systems]
+    evaluated = evaluate_runs(inputs.qrels, runs_of_systems(runs, names), [measure], options)
+    by_query = [next(iter(system.measures.values())).per_query for system in evaluated.systems]
     return np.array([[values[query] for values in by_query] for query in queries])
 
 
@@ -218,6 +226,44 @@ def with_relevant_documents(inputs: AnalysisInput, measure: Measure, queries: Se
 def least_relevant(inputs: AnalysisInput, measure: Measure) -> int:
     """The least grade of a document that is relevant for the measure."""
     return int(measure.parameters().get("rel") or inputs.rel)
+
+
+def values_by_rank(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:
+    """The values of the deciding measure with the documents of runs whose ranks contradict their scores in the order of ranks.
+
+    None if no run file has such ranks: its scores may be distances.
+    """
+    codes = {system.name: {note.code for note in system.notes} for system in inputs.result.systems}
+    named = [name for name, own in codes.items() if own & {SCORES_LIKE_DISTANCES, RANK_CONTRADICTS}]
+    if joined.measures[0].kind == "answer" or inputs.system_runs or any(name not in inputs.runs for name in named):
+        return None
+    known = {name: inputs.runs[name].ranks for name in joined.systems if name in named}
+    ranked = [name for name, ranks in known.items() if ranks is not None and (ranks != NO_RANK).all()]
+    if not ranked:
+        return None
+    read_options = replace(inputs.read_options, order="rank", lower_is_better=False)
+    result = only_systems(inputs, ranked).result
+    values: FloatArray = joined.values[0].copy()
+    columns = [joined.systems.index(system.name) for system in result.systems]
+    values[:, columns] = _values_with_options(inputs, result, str(joined.measures[0]), joined.queries, read_options)
+    return values
+
+
+def equally_long_values(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:
+    """The values of the deciding measure with all runs cut at the length of the shortest; None if that changes nothing.
+
+    A run file may have been written with fewer documents. The systems of an experiment retrieve what they are meant to.
+    """
+    measure, lengths = joined.measures[0], {system.name: system.depth for system in inputs.result.systems}
+    shortest = min(filter(None, lengths.values()), default=None)
+    cutoff = getattr(measure, "cutoff", None)
+    if shortest is None or (cutoff is not None and cutoff <= shortest) or set(lengths.values()) == {shortest}:
+        return None
+    if inputs.system_runs or measure.kind == "answer" or any(name not in inputs.runs for name in joined.systems):
+        return None
+    read_options = replace(inputs.read_options, depth=min(shortest, inputs.read_options.depth or shortest))
+    values = _values_with_options(inputs, inputs.result, str(measure), joined.queries, read_options)
+    return None if np.array_equal(values, joined.values[0]) else values
 
 
 def different_queries(inputs: AnalysisInput, queries: Sequence[str]) -> int:

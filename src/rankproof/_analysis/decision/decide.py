@@ -59,11 +59,11 @@ class DecisionData:
 
     `queries` is the number of all queries, `without_relevant` of those left out because they have no relevant document, and
     `different` of those that are no copies of others; None if not known. `groups` has the conversation of each query by a number,
-    None if each has its own.
-    `judged_only` has the values after removing unjudged documents, `reversed_ties` those with tied documents in the opposite
-    order; None if they are the same or unknown. `missing` says which
-    values are missing; they are the worst ones in `values`. `labelled` has the means of all questions, if the values are people's
-    of a random sample of them.
+    None if each has its own. `judged_only` has the values after removing unjudged documents, `reversed_ties` those with tied
+    documents in the opposite order, `equally_long` those of runs that are cut at the length of the shortest, `by_rank` those in
+    the order of ranks that contradict scores; None if they are the same or unknown. `missing` says which values are missing; they
+    are the worst ones in `values`. `labelled` has the means of all questions, if the values are people's of a random sample of
+    them.
     """
 
     measure: Measure
@@ -74,6 +74,8 @@ class DecisionData:
     failed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     judged_only: FloatArray | None = None
     reversed_ties: FloatArray | None = None
+    equally_long: FloatArray | None = None
+    by_rank: FloatArray | None = None
     missing: MissingValues | None = None
     queries: int | None = None
     different: int | None = None
@@ -288,7 +290,12 @@ def no_margin_text(measure: Measure) -> str:
 def _scenarios(case: _Case, chosen: Sequence[int]) -> list[ScenarioChoice]:
     """The choices where missing values, unjudged documents and the order of ties are not as measured."""
     data = case.data
-    others: dict[UnknownRankings, FloatArray | None] = {"unjudged": data.judged_only, "ties": data.reversed_ties}
+    others: dict[UnknownRankings, FloatArray | None] = {
+        "unjudged": data.judged_only,
+        "ties": data.reversed_ties,
+        "depth": data.equally_long,
+        "ranks": data.by_rank,
+    }
     known = {reason: data.oriented(values) for reason, values in others.items() if values is not None}
     choose = partial(case.choose, margin=case.margin)
     return scenario_choices(case.values, data.weights, data.missing, known, chosen, data.best_possible, choose, data.groups)
@@ -408,8 +415,8 @@ def _kind(case: _Case, at: int, *, by_cost: bool) -> Kind:
     """Why a system is shipped or kept."""
     system_risks = case.risks(case.margin)
     others = [other for other in range(len(case.data.systems)) if other != at]
-    by_ties = [choice.risks for choice in case.scenarios if choice.reason == "ties"]
-    if all(risks.below[other, at] for risks in (system_risks, *by_ties) for other in others):
+    rearranged = [choice.risks for choice in case.scenarios if choice.reason in ("ties", "depth", "ranks")]
+    if all(risks.below[other, at] for risks in (system_risks, *rearranged) for other in others):
         return "better"
     if any(system_risks.below[at, other] for other in system_risks.good):
         return "cheaper_and_worse"

@@ -20,6 +20,8 @@ MAX_MISSING = 0.01
 """Up to this share of a system's questions, a missing value is the worst one; above it, there are scenarios."""
 WITHOUT_UNJUDGED, WITHOUT_ABSTENTIONS = "without unjudged documents", "without abstentions"
 REVERSED_TIES = "with tied documents in the opposite order"
+EQUALLY_LONG = "with all rankings cut at the length of the shortest"
+BY_RANK = "with documents in the order of their ranks, which contradict their scores,"
 WITHOUT_LACKING = "without queries that a system lacks"
 OTHERS_AT_BEST, ALL_AT_BEST = "with those of the other systems at their best", "with all at their best"
 """The scenarios in words."""
@@ -133,8 +135,13 @@ class ScenarioChoice:
 
 
 Choose = Callable[[PairEstimates], tuple[Risks, Selection]]
-UnknownRankings = Literal["unjudged", "ties"]
-_RANKINGS: Mapping[UnknownRankings, str] = {"unjudged": WITHOUT_UNJUDGED, "ties": REVERSED_TIES}
+UnknownRankings = Literal["unjudged", "ties", "depth", "ranks"]
+_RANKINGS: Mapping[UnknownRankings, str] = {
+    "unjudged": WITHOUT_UNJUDGED,
+    "ties": REVERSED_TIES,
+    "depth": EQUALLY_LONG,
+    "ranks": BY_RANK,
+}
 
 
 def scenario_choices(

@@ -15,7 +15,14 @@ from rankproof._analysis.decision.record import (
     SystemRisk,
 )
 from rankproof._analysis.decision.repeats import repeat_sentences
-from rankproof._analysis.decision.scenarios import REVERSED_TIES, missing_sentences, next_judgements, unjudged_text
+from rankproof._analysis.decision.scenarios import (
+    BY_RANK,
+    EQUALLY_LONG,
+    REVERSED_TIES,
+    missing_sentences,
+    next_judgements,
+    unjudged_text,
+)
 from rankproof._data.replies import reused_sentences
 from rankproof._data.text import in_a_sentence, limit_text, ordinal, percent, pluralise, shown_time
 from rankproof._statistics.decision_rule import LOOK_LIMITS
@@ -214,7 +221,9 @@ def _not_shown(decision: Decision) -> str:
     """That a rival is not shown to be worse, and why it is not chosen all the same."""
     rival = next((pair for pair in decision.against if not (pair.is_significant and _is_gain(pair, decision.measure))), None)
     if rival is None:
-        return f"{REVERSED_TIES.capitalize()} it is not shown to be better than every other system."
+        known = {scenario.name for scenario in decision.scenarios}
+        rearranged = " or ".join(words for words in (REVERSED_TIES, EQUALLY_LONG, BY_RANK) if words in known)
+        return f"{rearranged.capitalize()} it is not shown to be better than every other system."
     other = decision.of(rival.other)
     apart = f"{_signed(rival.difference, decision.measure)}{_interval(rival, decision.measure)}"
     if rival.ci is not None and not rival.is_significant and not rival.ci[0] <= 0 <= rival.ci[1]:
@@ -362,6 +371,10 @@ def _not_decided(decision: Decision) -> Iterator[str]:
         yield next_judgements(decision.audit_command)
     else:
         yield f"Not decided: {decision.detail}."
+        if decision.reason == "depth":
+            yield "Next: pass rankings of the same length, or --depth N if users see N documents."
+        if decision.reason == "ranks":
+            yield "Next: --lower-is-better if the scores are distances, or --order rank if users see the order of ranks."
         if decision.reason == "ties":
             yield "Next: give tied documents scores of their own, or pass --order rank if users see them in the order of ranks."
     leads = f"{for_message(leader.name)} leads with {_value(decision, leader.name)}; "

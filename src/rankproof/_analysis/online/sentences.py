@@ -51,9 +51,9 @@ def _better(decision: Decision, nearest: PairDifference, live: LiveEvidence) -> 
         what = "preferred to" if live.kind == "interleaving" else f"{_value(decision)}, better than"
         return f"{what} every other system (next: {for_message(nearest.other)}, {apart}, {interval})"
     if live.kind == "interleaving":
-        credit = "" if live.method in TEAM_METHODS else "credit in the "
-        share = f"{decision.of(decision.systems[0]).value:.1%} of the {credit}{nearest.differing:,} sessions with a preference"
-        return f"preferred in {share}; net preference {apart} ({interval})"
+        value, sessions = f"{decision.of(decision.systems[0]).value:.1%}", f"the {nearest.differing:,} sessions with a preference"
+        share = f"in {value} of {sessions}" if live.method in TEAM_METHODS else f"by {value} of the credit in {sessions}"
+        return f"preferred {share}; net preference {apart} ({interval})"
     return f"{_value(decision)}, better than {for_message(nearest.other)} ({apart}, {interval})"
 
 
