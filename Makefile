@@ -112,9 +112,13 @@ fuzz-python: $(VENV)/test.stamp ## fuzz the public functions of Python with athe
 	$(BIN)/python -m tools.fuzz.guided $(SECONDS)
 	cat tools/fuzz/work/guided/report.txt
 
-attacks: $(VENV)/test.stamp ## every command on hostile files, every use of a language model and every rerank API on hostile servers
+attacks: $(VENV)/test.stamp ## hostile files, servers, stores, model folders and requests
 	$(BIN)/python -m tools.attacks.files
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.servers
+	PYTHONPATH=tests $(BIN)/python -m tools.attacks.stores
+	PYTHONPATH=tests $(BIN)/python -m tools.attacks.model_folders
+	$(BIN)/python -m tools.attacks.web
+	$(BIN)/python -m tools.attacks.agent
 
 kills: $(VENV)/test.stamp ## kill commands KILLS times (100) at random moments and check what they leave
 	$(BIN)/rankproof models get wordllama

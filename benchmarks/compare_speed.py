@@ -19,7 +19,7 @@ from rankproof.measures import parse_measure
 
 MOST = {(15, 1_000): 0.3, (2, 50_000): 1.5, (2, 1_000_000): 30.0}
 """The bounds by number of systems and of queries."""
-UNDECIDED, MOST_UNDECIDED = (15, 1_000), 0.5
+UNDECIDED, MOST_UNDECIDED = (15, 1_000), 0.3
 """The size and the bound where rankings are known and nothing is decided, so that pairs to judge are searched."""
 MEASURES = ("nDCG@10", "RR@10", "R@100")
 

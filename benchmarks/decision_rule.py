@@ -3,8 +3,8 @@
 A round draws n queries with replacement from a collection, and some of its 15 systems. The truth is the mean over all queries. A
 decision is wrong if a named system is truly more than the margin below the best one. Costs are random, the order of the systems
 from cheap to expensive, or unknown. In the worst case all systems but one are truly 2.01 pp below it, and cheap. With rare
-failures these systems have the value 0 on 2.01% of the queries, and 1 on the others like the best one. With many looks a decision
-is made every 10 queries until one is decided.
+failures these systems have the value 0 on 2.01% of the queries, and 1 on the others like the best one. In conversations, the
+differences of the turns are correlated. With many looks a decision is made every 10 queries until one is decided.
 
 `waiting` compares the rule with the former one, which drew the means and took a risk of 5% for any number of systems: the queries
 that decide, and what it costs and saves to wait with the first system, BM25, where nothing is decided.
@@ -33,6 +33,8 @@ WORST_SIZES, WORST_SYSTEMS = (100, 300, 1_000), (3, 7, 15, 30)
 WORST_ROUNDS = 4
 """Rounds of a worst case for each round of real values."""
 RARE_SYSTEMS = (2, 7)
+CONVERSATIONS, ALIKE, TURNS_DEVIATION = ((40, 5), (40, 10), (100, 5)), (0.0, 0.3, 0.7), 0.3
+"""Numbers of conversations and of turns of each, the correlation of differences within one, and their standard deviation."""
 ROUNDS = 1_000
 FIRST_LOOK, LAST_LOOK, LOOK_EVERY = 30, 1_000, 10
 SMALL = 0.1
@@ -238,6 +240,42 @@ def rare_rows(stored: StoredCells, rounds: int) -> Iterator[Row]:
         yield Row("rare failures", systems, cells)
 
 
+def conversations_cell(conversations: int, turns: int, alike: float, rounds: int, random: Random) -> Cell:
+    """Shares of decided and of wrong rounds, with each turn as a query of its own and by conversations.
+
+    The cheaper one of two systems is truly 2.01 pp below.
+    """
+    groups = np.repeat(np.arange(conversations), turns)
+    shares = np.sqrt([alike, 1 - alike]) * TURNS_DEVIATION
+    counts = dict.fromkeys(("decided by turns", "wrong by turns", "decided", "wrong"), 0)
+    for _ in range(rounds):
+        best = random.normal(0.5, 0.1, len(groups))
+        apart = random.normal(0, shares[0], conversations)[groups] + random.normal(0, shares[1], len(groups))
+        values = np.column_stack([best, best - MARGIN - 0.0001 + apart])
+        for kind, known in ((" by turns", None), ("", groups)):
+            estimates = pair_estimates(values, None, known)
+            chosen = select(estimates, risks(estimates, MARGIN), [2.0, 1.0]).systems
+            counts[f"decided{kind}"] += bool(chosen)
+            counts[f"wrong{kind}"] += 1 in chosen
+    return {name: count / rounds for name, count in counts.items()}
+
+
+def print_conversations(stored: StoredCells, rounds: int) -> list[Simulated]:
+    """The table of conversations; only the rows by conversations count."""
+    print("| conversations x turns: % decided / % wrong | correlation | each turn a query | by conversations |")
+    print("|---|---:|---:|---:|")
+    simulated = []
+    for conversations, turns in CONVERSATIONS:
+        for alike in ALIKE:
+            name = f"{conversations} x {turns}"
+            cell = stored.cell(f"{name}, {alike}", partial(conversations_cell, conversations, turns, alike, rounds))
+            shown = (f"{100 * cell[f'decided{kind}']:.0f} / {100 * cell[f'wrong{kind}']:.1f}" for kind in (" by turns", ""))
+            print(f"| {name} | {alike:g} | {' | '.join(shown)} |")
+            simulated.append((f"conversations, {name}, correlation {alike:g}", cell["wrong"], rounds))
+    print()
+    return simulated
+
+
 def look_rows(stored: StoredCells, rounds: int) -> Iterator[tuple[str, int, Looks, Cell]]:
     """Looks every 10 queries, by the limits for many looks and for one."""
     for looks in LOOK_LIMITS:
@@ -355,7 +393,7 @@ def print_above(cells: Sequence[Simulated]) -> None:
         print(f"| {name} | {100 * share:.1f} | {(share - limit) / (limit * (1 - limit) / rounds) ** 0.5:.1f} |")
 
 
-PARTS = ("real", "normal", "rare", "looks", "waiting")
+PARTS = ("real", "normal", "rare", "conversations", "looks", "waiting")
 
 
 def main() -> None:
@@ -380,6 +418,8 @@ def main() -> None:
         )
     if "rare" in parts:
         known += print_part("values 0 and 1", list(rare_rows(stored, rounds)), (*SIZES, WORST_SIZES[-1]), rounds)
+    if "conversations" in parts:
+        counted += print_conversations(stored, 2 * rounds)
     if "looks" in parts:
         known += print_looks(stored, max(100, rounds // 5))
     if "waiting" in parts:

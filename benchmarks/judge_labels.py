@@ -229,7 +229,7 @@ def with_missing(values: FloatArray, missing: MissingValues) -> Choice:
     choice = choose(values, [None] * values.shape[1])
     if not choice.systems:
         return choice
-    scenarios = scenario_choices(values, None, missing, None, choice.systems, 1.0, chosen_by)
+    scenarios = scenario_choices(values, None, missing, {}, choice.systems, 1.0, chosen_by)
     return choice if all(scenario.keeps(choice.systems) for scenario in scenarios) else Choice((), choice.best)
 
 

@@ -153,7 +153,7 @@ def clicks(model: str, chance: FloatArray, grades: FloatArray, rng: np.random.Ge
 
 
 def preferences(lists: Lists, at: IntArray, clicked: BoolArray, pair: tuple[int, int], size: int) -> FloatArray:
-    """Which of two systems each session prefers: 1 for the second, -1 for the first, 0 for none."""
+    """How far each session prefers the second of two systems, below 0 for the first one; the sign where documents have teams."""
     first, second = pair
     if lists.teams is not None:
         teams = lists.teams[at]
@@ -164,5 +164,5 @@ def preferences(lists: Lists, at: IntArray, clicked: BoolArray, pair: tuple[int,
     for session in np.flatnonzero(clicked.any(axis=1)).tolist():
         credit = lists.credits(int(at[session]), tuple(np.flatnonzero(clicked[session]).tolist()))
         apart = credit[second] - credit[first]
-        signs[session] = 0.0 if abs(apart) < 1e-9 else np.sign(apart)
-    return signs
+        signs[session] = 0.0 if abs(apart) < 1e-9 else apart
+    return signs / max(float(np.abs(signs[signs != 0]).mean()), 1e-9) if signs.any() else signs

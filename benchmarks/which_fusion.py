@@ -130,7 +130,7 @@ def table(
     for name in collections:
         cell = each[name]["all methods"]
         low, high = cell.tuned_gain.interval or (float("nan"), float("nan"))
-        gain = f"{cell.tuned_gain.mean:+.4f} (95% CI {low:+.4f} to {high:+.4f})"
+        gain = f"{cell.tuned_gain.mean:+.4f} (95% CI [{low:+.4f}, {high:+.4f}])"
         print(f"- {name}: {settings_text(cell.chosen)}; {gain}", flush=True)
 
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from rankproof._cli.command import Command as Command
     from rankproof._cli.terminal import Terminal as Terminal
     from rankproof._data.answers import Answer as Answer
+    from rankproof._data.answers import AnswerUsage as AnswerUsage
     from rankproof._data.answers import Reference as Reference
     from rankproof._data.answers import References as References
     from rankproof._data.arrays import PackedIds as PackedIds
@@ -140,6 +141,7 @@ else:
         __name__,
         Analysis="rankproof._api.values",
         Answer="rankproof._data.answers",
+        AnswerUsage="rankproof._data.answers",
         Audit="rankproof._api.values",
         BaselineChange="rankproof._analysis.gate.changes",
         Baselines="rankproof._api.values",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -158,6 +160,27 @@ def test_a_null_rank_is_rejected_only_where_ranks_order() -> None:
     assert str(aligned(JUDGED, table, (0, 1, 2), ReadOptions(order="rank"))).startswith("run: the run has no ranks")
 
 
+def test_negative_ranks_order_documents_and_ranks_above_63_bits_are_no_ranks() -> None:
+    docs, scores = pa.array(["8", "x", "7"]), pa.array([1.0, 2.0, 3.0])
+    for kind, ranks, grades in (
+        (pa.int64(), [-2, -3, -1], [2, 1]),
+        (pa.int8(), [-1, -3, -2], [1, 2]),
+        (pa.uint64(), [2**63 - 2, 2**63 - 3, 2**63 - 1], [2, 1]),
+    ):
+        table = pa.table([pa.array(["1"] * 3), docs, scores, pa.array(ranks, kind)], names=["q", "d", "s", "r"])
+        lines = [RunRow("1", *row) for row in zip(docs.to_pylist(), scores.to_pylist(), ranks, range(1, 4), strict=True)]
+        hits = aligned(JUDGED, table, (0, 1, 2, 3), ReadOptions(order="rank"))
+        assert_same_hits(hits, expected(JUDGED, lines, ReadOptions(order="rank")))
+        assert isinstance(hits, Hits)
+        assert hits.grades.tolist() == grades
+    table = pa.table(
+        [pa.array(["1"]), pa.array(["8"]), pa.array([1.0]), pa.array([2**63], pa.uint64())], names=["q", "d", "s", "r"]
+    )
+    assert str(aligned(JUDGED, table, (0, 1, 2, 3), ReadOptions(order="rank"))).startswith(
+        "run:1: the rank is not a whole number"
+    )
+
+
 def test_a_null_rank_is_found_where_a_slice_begins_later() -> None:
     ranks = pa.array([None, 1, 2, None], pa.int64())
     for start, expected_error in ((1, "ok"), (2, "run:2: the rank is not a whole number")):
@@ -165,6 +188,20 @@ def test_a_null_rank_is_found_where_a_slice_begins_later() -> None:
         table = pa.table({"q": ["1", "1"], "d": ["7", "8"], "s": [1.0, 2.0], "r": sliced})
         hits = aligned(JUDGED, table, (0, 1, 2, 3), ReadOptions(order="rank"))
         assert ("ok" if isinstance(hits, Hits) else hits).startswith(expected_error)
+
+
+def test_a_stream_is_not_read_on_after_a_row_that_is_rejected() -> None:
+    read = []
+
+    def batches() -> Iterator[Any]:
+        for at in range(3):
+            read.append(at)
+            yield pa.record_batch([pa.array(["1"]), pa.array([str(at)]), pa.array([math.inf])], names=["q", "d", "s"])
+
+    schema = pa.schema([("q", pa.string()), ("d", pa.string()), ("s", pa.float64())])
+    found = aligned(JUDGED, pa.RecordBatchReader.from_batches(schema, batches()), (0, 1, 2), ReadOptions())
+    assert str(found).startswith("run:1: ")
+    assert read == [0]
 
 
 def test_a_table_without_rows_is_rejected() -> None:

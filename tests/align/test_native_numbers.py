@@ -170,6 +170,18 @@ def test_anything_but_a_decimal_is_none(token: str) -> None:
     assert plainly(token.encode()) is None
 
 
+@pytest.mark.parametrize("size", range(1, 9))
+def test_no_other_character_is_taken_for_a_digit(size: int) -> None:
+    """Eight bytes are read at a time, so a wrong character that fills all of them is the hardest to see."""
+    read = 0
+    for character in map(chr, range(1, 128)):
+        for token in (character * size, f"{character * size}.5", f"1.{character * size}", f"1.{character * size}12345678"):
+            value = plainly(token.encode())
+            assert native(token.encode()) == bits(value), token
+            read += value is not None
+    assert read >= 40
+
+
 @examples(2000)
 @given(digits=st.integers(0, 10**21), point=st.integers(0, 30), sign=st.sampled_from(["", "-", "+"]))
 def test_any_digits_with_a_point_anywhere_have_the_bits_of_float(digits: int, point: int, sign: str) -> None:

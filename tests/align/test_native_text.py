@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -21,6 +22,7 @@ from rankproof._formats import trec
 from rankproof._formats.rows import ParseOptions, build_run
 from rankproof._formats.trec import TREC
 from rankproof._io.streams import ByteSource
+from rankproof.errors import InputError
 from support.examples import examples, sampled
 from support.native_cases import (
     BLOCKS,
@@ -277,6 +279,42 @@ def test_ranks_that_fall_at_any_row_are_compared_with_the_scores_as_in_the_refer
     wanted = reference.align_text(reference.judge_text(source_of(qrels)), source_of(text), ReadOptions())
     assert_same_hits(found, wanted)
     assert found.alignment_counts == wanted.alignment_counts
+
+
+def test_a_judgement_that_comes_again_is_counted_and_one_with_another_grade_rejected() -> None:
+    rows = [f"q{at % 7} 0 document-{at} {at % 3}\n" for at in range(3_000)]
+    judged = native.judge_text(source_of("".join([*rows, *rows]).encode()))
+    assert (judged.repeats, len(judged.grades)) == (3_000, 3_000)
+    message = r"file.txt:3001: document document-40 has two grades for query q5: 1 \(at line 41\) and 2"
+    with pytest.raises(InputError, match=message):
+        native.judge_text(source_of("".join([*rows, "q5 0 document-40 2\n"]).encode()))
+
+
+@pytest.mark.parametrize("level", range(4))
+@pytest.mark.parametrize(("space", "end"), [(" ", "\n"), ("\t", "\r\n"), ("\v", "\r"), ("\f", "\n")])
+def test_white_space_ends_columns_and_lines_whatever_the_width_of_the_vectors(space: str, end: str, level: int) -> None:
+    rows = [space.join([f"q{at % 3}", "Q0", f"d{at}", str(at), str(99 - at), "t"]) + end for at in range(99)]
+    qrels = "".join(f"q{at % 3} 0 d{at} 1\n" for at in range(99)).encode()
+    grouped = "".join(sorted(rows)).encode()
+    found = native.align_text(native.judge_text(source_of(qrels)), source_of(grouped), ReadOptions(), level=level)
+    assert found is not None
+    assert_same_hits(found, reference.align_text(reference.judge_text(source_of(qrels)), source_of(grouped), ReadOptions()))
+    assert len(found.ranks) == 99
+    odd = grouped + f"q9 Q0 two{space}words 1 2.5 t{end}".encode()
+    with pytest.raises(InputError, match=r"file\.txt:100: 7 columns where a run has 6"):
+        native.align_text(native.judge_text(source_of(qrels)), source_of(odd), ReadOptions(), level=level)
+
+
+@pytest.mark.parametrize("characters", ["0123456789", string.ascii_letters, string.punctuation])
+def test_no_other_character_is_taken_for_a_digit_of_a_rank(characters: str) -> None:
+    judged = native.judge_text(source_of(b"q 0 d 1\n"))
+    for character in characters:
+        source = source_of(f"q Q0 d {8 * character} 1.0 t\n".encode())
+        if character.isdigit():
+            assert native.align_text(judged, source, ReadOptions(order="rank")).ranks.tolist() == [1]
+        else:
+            with pytest.raises(InputError, match="the rank is not a whole number"):
+                native.align_text(judged, source, ReadOptions(order="rank"))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])

@@ -89,7 +89,7 @@ def test_no_interval_leaves_the_range_of_its_measure(tmp_path: Path, capsys: pyt
     queries = [{"_id": f"q{at}", "text": "x", "answers": ["Paris"]} for at in range(1, 9)]
     answers = [line(f"q{at}", "Paris" if at < 8 else "Rome", given=[]) for at in range(1, 9)]
     rows = tables(written(tmp_path, answers, queries), capsys)["answer measures"]["rows"]
-    bounds = [row["95% interval"] for row in rows if row["95% interval"] is not None]
+    bounds = [row["95% CI"] for row in rows if row["95% CI"] is not None]
     assert bounds
     assert all(0 <= low < high == 1.0 for low, high in bounds)
 

@@ -45,17 +45,17 @@ def test_gains_are_in_points_and_relative_and_the_random_ranking_comes_first() -
 def test_systems_that_tie_for_the_best_are_all_named() -> None:
     runs = {name: ranked_at({"q1": 2}) for name in ("a", "b")} | {"c": ranked_at({"q1": 3})}
     table, overview = baselines(input_of(one_target(["q1"]), runs, measures=["RR@10"]))
-    assert table.sentences[0] == "a and b tie for the best RR@10: .500."
+    assert table.sentences[0] == "a and b tie for the best RR@10: 0.500."
     assert overview.records()[0]["best system"] == "a = b"
     alone, _ = baselines(input_of(one_target(["q1"]), {"z": ranked_at({"q1": None})}, measures=["RR@10"]))
-    assert alone.sentences[0] == "z has RR@10: .000."
+    assert alone.sentences[0] == "z has RR@10: 0.000."
 
 
 def test_a_gain_over_a_baseline_names_the_command_that_tests_its_significance() -> None:
     runs = {"title": ranked_at({"q1": 2}), "mine": ranked_at({"q1": 1})}
     inputs = input_of(one_target(["q1"]), runs, measures=["RR@10"])
     table, _ = baselines(inputs, ["RR@10"], {TITLE_ONLY: "title"})
-    assert table.sentences[0].endswith("over title-only BM25 (.500) (`rankproof compare` tests significance).")
+    assert table.sentences[0].endswith("over title-only BM25 (0.500) (`rankproof compare` tests significance).")
     bare, _ = baselines(inputs, ["RR@10"], {})
     assert "rankproof compare" not in bare.sentences[0]
 
@@ -69,7 +69,7 @@ def test_a_system_significantly_below_random_is_reported_in_capitals() -> None:
     queries = [f"q{at}" for at in range(60)]
     inputs = input_of(one_target(queries), {"one": ranked_at(dict.fromkeys(queries))}, documents=100)
     table, overview = baselines(inputs, ["nDCG@10"])
-    assert table.sentences[0].startswith("WORSE THAN RANDOM: one has nDCG@10 .000, a random ranking .045 (n = 60;")
+    assert table.sentences[0].startswith("WORSE THAN RANDOM: one has nDCG@10 0.000, a random ranking 0.045 (n = 60;")
     assert f"with probability {0.9**60:.2g}" in table.sentences[0]
     assert sum(sentence.startswith("WORSE THAN RANDOM") for sentence in overview.sentences) == 4
 
@@ -77,7 +77,7 @@ def test_a_system_significantly_below_random_is_reported_in_capitals() -> None:
 def test_a_system_below_random_without_significance_is_reported_in_lower_case() -> None:
     inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": None})}, documents=20)
     table, overview = baselines(inputs, ["nDCG@10"])
-    assert table.sentences[0].startswith("below random, not significant: one has nDCG@10 .000")
+    assert table.sentences[0].startswith("below random, not significant: one has nDCG@10 0.000")
     assert not any("WORSE" in sentence for sentence in (*table.sentences, *overview.sentences))
 
 

@@ -39,7 +39,7 @@ def test_two_systems_differ_in_reciprocal_rank_and_not_in_success() -> None:
     }
     tables = comparison_tables(result)
     (real,), (same,) = (table_of(tables, "verdicts", measure).sentences for measure in ("RR", "Success@5"))
-    assert real.startswith("System A is better than System B in RR: +64.00 pp (95% interval ")
+    assert real.startswith("System A is better than System B in RR: +64.00 pp (95% CI ")
     assert real.endswith(", p < 0.0001 after Holm, n = 100).")
     assert same == "System A and System B have the same Success@5 on every query (n = 100)."
 
@@ -252,7 +252,7 @@ def test_a_worse_system_has_a_negative_difference_within_its_interval() -> None:
     (sentence,) = table_of(
         comparison_tables(result_of({name: SYSTEMS[name] for name in ("weak", "base")}), baseline="base", **FAST), "verdicts"
     ).sentences
-    found = re.search(r"weak is worse than base in nDCG@10: (-[\d.]+) pp \(95% interval (-[\d.]+) to (-[\d.]+),", sentence)
+    found = re.search(r"weak is worse than base in nDCG@10: (-[\d.]+) pp \(95% CI \[(-[\d.]+), (-[\d.]+)\],", sentence)
     assert found is not None
     mean, low, high = map(float, found.groups())
     assert low < mean < high

@@ -62,7 +62,7 @@ def better(*pairs: str) -> Decision:
     return is_open(better=tuple(pair(names[0], names[1]) for names in pairs))
 
 
-BETTER = "Ship a: 0.500 nDCG@10, better than every other system (next: b, -3.0 pp, 95% CI -5.0 to -1.0)."
+BETTER = "Ship a: 0.500 nDCG@10, better than every other system (next: b, -3.0 pp, 95% CI [-5.0, -1.0])."
 RISK = "Risk 1.0% (limit 5%) of being more than 2 pp (4%) below the best; n = 100."
 MARGIN = "Margin 2 pp, 4% of the best; n = 100."
 
@@ -83,7 +83,7 @@ def costs(first: float | None, second: float | None, risk: float = 0.01) -> tupl
             shipped("better", system("a", 0.1), system("b", 0.2), measure=LOWER, against=(pair("a", "b", -0.1, (-0.12, -0.08)),)),
             [
                 "Ship a: 0.100 nDCG@10 (lower is better),"
-                " better than every other system (next: b, +10.0 pp, 95% CI 8.0 to 12.0).",
+                " better than every other system (next: b, +10.0 pp, 95% CI [8.0, 12.0]).",
                 "Risk 1.0% (limit 5%) of being more than 2 pp (2.2%) above the best; n = 100.",
             ],
         ),
@@ -91,7 +91,7 @@ def costs(first: float | None, second: float | None, risk: float = 0.01) -> tupl
             shipped("safe", system("a", 0.1), system("b", 0.2, 0.4), measure=LOWER, against=(pair("a", "b", 0.1, (0.08, 0.12)),)),
             [
                 "Ship a: 0.100 nDCG@10 (lower is better); risk 1.0% (limit 5%) of being more than 2 pp (2.2%) above the best."
-                " It is not shown to be better than b (+10.0 pp, 95% CI 8.0 to 12.0),"
+                " It is not shown to be better than b (+10.0 pp, 95% CI [8.0, 12.0]),"
                 " but b could be more than 2 pp higher (risk 40%).",
                 "Margin 2 pp, 2.2% of the best; n = 100.",
             ],
@@ -100,7 +100,7 @@ def costs(first: float | None, second: float | None, risk: float = 0.01) -> tupl
             shipped("safe", against=(pair("a", "c"), pair("a", "b", is_significant=False))),
             [
                 "Ship a: 0.500 nDCG@10; risk 1.0% (limit 5%) of being more than 2 pp (4%) below the best."
-                " It is not shown to be better than b (+3.0 pp, 95% CI 1.0 to 5.0, which one further query can change),"
+                " It is not shown to be better than b (+3.0 pp, 95% CI [1.0, 5.0], which one further query can change),"
                 " but b could be more than 2 pp worse (risk 1.0%).",
                 MARGIN,
             ],
@@ -141,7 +141,7 @@ def costs(first: float | None, second: float | None, risk: float = 0.01) -> tupl
                 against=(pair("a", "c", -0.08), pair("a", "b", -0.03, (-0.05, -0.01), failures=2, other_failures=2)),
             ),
             [
-                "Ship a only to save cost: it is 5 times cheaper, and measurably worse than b by 3.0 pp (95% CI 1.0 to 5.0),"
+                "Ship a only to save cost: it is 5 times cheaper, and measurably worse than b by 3.0 pp (95% CI [1.0, 5.0]),"
                 " which your margin of 2 pp allows. For quality alone ship b.",
                 RISK,
             ],
@@ -155,7 +155,7 @@ def costs(first: float | None, second: float | None, risk: float = 0.01) -> tupl
                 against=(pair("a", "b", -0.03, (-0.05, -0.01), failures=1),),
             ),
             [
-                "Keep a only to save cost: b is measurably better by 3.0 pp (95% CI 1.0 to 5.0),"
+                "Keep a only to save cost: b is measurably better by 3.0 pp (95% CI [1.0, 5.0]),"
                 " which your margin of 2 pp allows, and is 5 times more expensive.",
                 MARGIN,
                 "a fails completely on 1 of 100 queries where b does well (the reverse: 0).",
@@ -311,7 +311,7 @@ def test_failures_on_more_queries_than_the_margin_can_go_unseen(
     [
         (
             decision(None, A, ci=(0.4, 0.6)),
-            ["One system, so nothing to decide: a has 0.500 nDCG@10 (95% CI 0.400 to 0.600).", "n = 100."],
+            ["One system, so nothing to decide: a has 0.500 nDCG@10 (95% CI [0.400, 0.600]).", "n = 100."],
         ),
         (decision(None, A), ["One system, so nothing to decide: a has 0.500 nDCG@10.", "n = 100."]),
         (
@@ -371,7 +371,7 @@ ZERO = (system("a", 0.0, rival="b"), system("b", 0.0))
         (is_open(missing=(MissingCount("b", 2, 0, 0),)), [OPEN, LEADS, "b lacks 2 of 100 queries; they count as 0."]),
         (is_open(needed=QueriesNeeded(None, None)), [OPEN, LEADS, "More queries alone are unlikely to decide."]),
         (is_open("no_system"), ["Not decided: no system retrieved anything."]),
-        (better("bc"), [f"{OPEN} b is better than c by 3.0 pp (95% CI 1.0 to 5.0).", LEADS]),
+        (better("bc"), [f"{OPEN} b is better than c by 3.0 pp (95% CI [1.0, 5.0]).", LEADS]),
         (better("ac", "bc"), [f"{OPEN} Both are better than c.", LEADS]),
         (better("bc", "xc"), [f"{OPEN} b and x are better than c.", LEADS]),
         (better("ac", "ad"), [f"{OPEN} a is better than c and d.", LEADS]),
@@ -520,7 +520,7 @@ def test_a_leader_by_a_judge_alone_comes_with_what_a_check_takes(made: Decision,
 
 HAVE = "Not decided: 40 of 400 questions are labelled"
 NEEDED = f"{HAVE}. About 80 labelled questions (40 more) decide with a chance of 80%."
-INTERVAL = "a minus b: 3.0 pp, 95% CI 1.0 to 5.0."
+INTERVAL = "a minus b: 3.0 pp, 95% CI [1.0, 5.0]."
 BOTH = (
     "a leads with 0.500 nDCG@10 by people's labels of 40 of 400 questions and tiny on all;"
     " n = 40 labelled questions of 400, limits for many looks."
@@ -547,7 +547,7 @@ def labelled(reason: Any = "risk", **more: Any) -> Decision:
         (labelled(against=(pair("a", "b", ci=None, differing=2),)), [NEEDED, BOTH, WORTH]),
         (
             labelled(better=(PAIR,)),
-            [NEEDED, INTERVAL, "a is better than b by 3.0 pp (95% CI 1.0 to 5.0).", BOTH, WORTH],
+            [NEEDED, INTERVAL, "a is better than b by 3.0 pp (95% CI [1.0, 5.0]).", BOTH, WORTH],
         ),
         (
             labelled("few_labels", labelled=29),
@@ -627,9 +627,9 @@ def test_one_further_query_can_change_an_interval_without_0(interval: tuple[floa
 @pytest.mark.parametrize(
     ("measure", "interval", "changed", "other"),
     [
-        (LOWER, "a minus b: 3.0 pp, 95% CI 1.0 to 5.0.", "other documents than those at the top now", "10.0 pp; 2.0 pp higher"),
-        (ANSWER, "a minus b: 3.0 pp, 95% CI 1.0 to 5.0.", "other answers or contexts", "10.0 pp; 2.0 pp lower"),
-        (UNBOUNDED, "a minus b: 0.03, 95% CI 0.01 to 0.05.", "other documents than those at the top now", "0.1; 0.02 lower"),
+        (LOWER, "a minus b: 3.0 pp, 95% CI [1.0, 5.0].", "other documents than those at the top now", "10.0 pp; 2.0 pp higher"),
+        (ANSWER, "a minus b: 3.0 pp, 95% CI [1.0, 5.0].", "other answers or contexts", "10.0 pp; 2.0 pp lower"),
+        (UNBOUNDED, "a minus b: 0.03, 95% CI [0.01, 0.05].", "other documents than those at the top now", "0.1; 0.02 lower"),
     ],
 )
 def test_sentences_on_labels_fit_the_measure(measure: Measure, interval: str, changed: str, other: str) -> None:

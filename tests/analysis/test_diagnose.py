@@ -33,17 +33,17 @@ def test_a_system_that_finds_but_ranks_low_has_a_problem_of_ranking() -> None:
     (row,) = table.records()
     assert row["diagnosis"] == "ranking, not coverage"
     assert [row["rule"] for row in rules.records() if row["systems"] == "one"] == ["ranking, not coverage"]
-    assert "(Success@1 below .500, Success@5 at least .700)" in table.sentences[0]
-    assert table.sentences[0].endswith("Systems: one (Success@1 .100, Success@5 .900, Success@10 .900).")
+    assert "(Success@1 below 0.500, Success@5 at least 0.700)" in table.sentences[0]
+    assert table.sentences[0].endswith("Systems: one (Success@1 0.100, Success@5 0.900, Success@10 0.900).")
 
 
 def test_a_value_within_sampling_error_of_a_threshold_is_described() -> None:
     table, _ = systems_tables(at_ranks(*(4,) * 71, *(None,) * 29))
     (row,) = table.records()
-    assert row["near thresholds"] == "Success@5 .710 vs .700 ± .090"
+    assert row["near thresholds"] == "Success@5 0.710 vs 0.700 ± 0.090"
     assert table.sentences[-1] == (
         "The diagnosis is uncertain, because a value is within sampling error of its threshold: "
-        "one (Success@5 .710 vs .700 ± .090)."
+        "one (Success@5 0.710 vs 0.700 ± 0.090)."
     )
     sure, _ = systems_tables(at_ranks(*(None,) * 40))
     assert sure.records()[0]["near thresholds"] is None
@@ -184,7 +184,7 @@ def test_an_experiment_with_one_system_has_its_tables_of_steps() -> None:
     assert list(move[10:]) == [pytest.approx(0.806574, abs=1e-6), pytest.approx(11.3147, abs=1e-4)]
     assert moves.title == "Ranks of the 3 relevant documents: n = 2 queries"
     assert moves.sentences == (
-        "only has nDCG@10 .693; its best reranking has .807: 0.0 pp more by a better order of judged documents,"
+        "only has nDCG@10 0.693; its best reranking has 0.807: 0.0 pp more by a better order of judged documents,"
         " 11.3 pp more by ranking unjudged documents lower (some may be relevant). The other 19.3 pp need better retrieval.",
     )
     assert [(row["stage"], row["measures"], row["systems"]) for row in stages.records()] == [
@@ -204,7 +204,7 @@ def test_a_system_with_a_baseline_has_its_gain_and_the_best_one_its_upper_bound(
     gains = [(row["system"], row["compared with"], row["pp gained"], row["relative"]) for row in tables["gains"].records()]
     assert gains == [("first", None, None, None), ("second", "first", 25.0, 0.5)]
     assert tables["moves"].sentences[-1] == (
-        "second has RR@10 .750; its best reranking has 1.000: 25.0 pp more by a better order. The other 0.0 pp need better"
+        "second has RR@10 0.750; its best reranking has 1.000: 25.0 pp more by a better order. The other 0.0 pp need better"
         " retrieval."
     )
 

@@ -36,7 +36,7 @@ def test_the_tutorials_gap_example_is_ranking_and_not_coverage() -> None:
     values = {"Success@1": 0.45, "Success@5": 0.78, "Success@10": 0.85}
     assert diagnosis(values) == "ranking, not coverage"
     (sentence,) = rule_sentences({"it": values})
-    assert sentence.endswith("Systems: it (Success@1 .450, Success@5 .780, Success@10 .850).")
+    assert sentence.endswith("Systems: it (Success@1 0.450, Success@5 0.780, Success@10 0.850).")
 
 
 @pytest.mark.parametrize(

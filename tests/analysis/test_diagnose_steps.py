@@ -21,13 +21,13 @@ def test_the_gains_of_the_stack_are_those_of_its_table() -> None:
 
 def test_unchanged_recall_after_retrieval_is_described() -> None:
     (sentence,) = gains_table(STACK, "nDCG@10", "R@100").sentences
-    assert "R@100 stays at .842: retrieval sets the upper bound" in sentence
+    assert "R@100 stays at 0.842: retrieval sets the upper bound" in sentence
 
 
 def test_a_reranker_that_changes_recall_is_described() -> None:
     moved = [*STACK[:4], Step("LLM", "rerank", {"nDCG@10": 0.7, "R@100": 0.85}, "cross-encoder", "cross-encoder")]
     (sentence,) = describe_recall(moved, "R@100")
-    assert "changes from .842 to .850 at LLM" in sentence
+    assert "changes from 0.842 to 0.850 at LLM" in sentence
 
 
 def test_without_rerankers_there_is_no_sentence_on_recall() -> None:

@@ -51,6 +51,16 @@ def test_the_saved_system_passes_its_own_gate() -> None:
     assert sentences(gate, "queries") == ["s: all 40 queries of the baseline are present."]
 
 
+def test_many_checks_of_unchanged_values_are_counted_in_one_sentence() -> None:
+    same, worse = dict.fromkeys("abcd", SAME), {"e": CLEARLY_WORSE}
+    old, new = gate_input({**same, "e": SAME}, measures=["RR"]), gate_input({**same, **worse}, measures=["RR"])
+    gate = run_gate(new, saved(old), GateOptions())
+    first, second, *_ = gate_table(gate, GateOptions()).sentences
+    assert first.startswith("failed: e: RR")
+    assert second == "passed: 9 checks of values that are the same on every query, or of complete queries."
+    assert len(gate_table(gate, GateOptions()).rows) == 10
+
+
 def test_a_significant_drop_fails_with_its_numbers() -> None:
     gate = gate_of(SAME, CLEARLY_WORSE)
     assert not gate.passed

@@ -258,7 +258,7 @@ def test_a_baseline_is_saved_into_a_device_and_an_empty_file(tmp_path: Path) -> 
 
 
 def test_wrong_kinds_of_thresholds_and_segments_are_named() -> None:
-    with pytest.raises(UsageError, match="a threshold cannot be an int; write it like"):
+    with pytest.raises(UsageError, match="thresholds contains an int; pass text, or a list of texts"):
         rp.gate(*SMALL, thresholds=[3])  # type: ignore[list-item]
     with pytest.raises(UsageError, match="by cannot be an int; pass the name of a field"):
         rp.segments(*SMALL, by=3)  # type: ignore[arg-type]

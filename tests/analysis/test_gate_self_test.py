@@ -138,7 +138,7 @@ def test_a_self_test_has_the_notes_on_its_values_in_the_command_and_in_python(
     for name in ("first", "second"):
         (tmp_path / f"{name}.run").write_text("".join(f"{query} Q0 {doc} 1 1.0 s\n" for query in QRELS for doc in "dx"))
     qrels, *runs = (str(tmp_path / name) for name in ("qrels.txt", "first.run", "second.run"))
-    assert main(["gate", qrels, *runs, "-m", "RR", "--self-test"]) == 0
+    assert main(["gate", qrels, *runs, "-m", "RR", "--self-test", "--notes"]) == 0
     shown = " ".join(capsys.readouterr().err.split())
     notes = rp.gate(qrels, dict(zip(("first", "second"), runs, strict=True)), "RR", self_test=True).notes
     assert notes

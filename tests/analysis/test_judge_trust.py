@@ -129,7 +129,7 @@ def test_a_judge_that_is_not_better_than_chance_gets_a_sentence() -> None:
     agreement, _ = trust_tables(
         result_of(claims), labels_of(*(label(one, "supported" if at % 5 else "not_stated") for at, one in enumerate(claims)))
     )
-    chance = "Not shown to tell supported claims from others, as the AUC may be .5: answer in contexts."
+    chance = "Not shown to tell supported claims from others, as the AUC may be 0.5: answer in contexts."
     assert agreement.sentences == ("Labelled claims: 90 by ann.", chance)
     agreement, _ = trust_tables(result_of(claims), labels_of(*map(label, claims)))
     same = "Agreement is not known, because people gave every claim the same label: answer in contexts."

@@ -88,7 +88,7 @@ def test_a_close_race_says_how_many_labelled_questions_decide(tmp_path: Path) ->
     assert decision.check.needed == 80
     wanted = "About 80 labelled questions (40 more) decide with a chance of 80%."
     assert decision.sentences[0] == f"Not decided: 40 of 400 questions are labelled. {wanted}"
-    assert re.fullmatch(r"one minus two: \d\d\.\d pp, 95% CI -?\d+\.\d to \d\d\.\d\.", decision.sentences[1])
+    assert re.fullmatch(r"one minus two: \d\d\.\d pp, 95% CI \[-?\d+\.\d, \d\d\.\d\]\.", decision.sentences[1])
 
 
 def test_a_race_that_all_questions_may_not_decide_asks_for_more_questions(tmp_path: Path) -> None:

@@ -248,3 +248,18 @@ def test_differences_that_errors_explain_shrink_to_their_mean() -> None:
     assert gain is not None
     assert gain.measured == pytest.approx(0.05)
     assert gain.shrunk == pytest.approx(0.0)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_log_that_is_a_pipe_is_rejected_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "looks.jsonl")
+    with pytest.raises(InputError, match=r"looks.jsonl: is a named pipe"):
+        compared(40, tmp_path / "looks.jsonl")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links")
+def test_the_log_of_a_results_folder_is_no_link_out_of_it(tmp_path: Path) -> None:
+    save_results(small_results(("a", "b"), ("q1", "q2")), str(tmp_path / "results"))
+    (tmp_path / "results" / "looks.jsonl").symlink_to("/dev/zero")
+    with pytest.raises(InputError, match=r"looks.jsonl: is a link out of the folder"):
+        read_looks(str(tmp_path / "results" / "looks.jsonl"))

@@ -104,7 +104,7 @@ def test_a_missing_value_is_one_where_lower_is_better() -> None:
 
 
 def test_an_abstention_is_right_where_there_is_no_answer() -> None:
-    texts = Queries([Query(query(at), "who?", fields={"answerable": at < 60}) for at in range(N)])
+    texts = Queries([Query(query(at), f"who is {at}?", fields={"answerable": at < 60}) for at in range(N)])
     found = compared(system("a", RIGHT_ON_100, ""), system("b", SILENT_ON_60, "abstained"), texts=texts).decision
     assert (found.systems, found.of("b").value, found.missing) == (("b",), 1.0, ())
 

@@ -24,9 +24,9 @@ def _history(path: Path, *rows: str) -> str:
 def test_the_signs_come_first_then_the_correlation_and_the_number_of_experiments(tmp_path: Path) -> None:
     rows = [f"e{at},{at / 100},0.005,{at / 200 + (-1) ** at * 0.001},0.002" for at in (-4, -3, -2, 1, 2, 3, 4, 5)]
     result = rp.online(history=_history(tmp_path, *rows, "open,,,0.01,0.002"))
-    assert result.sentences[0].startswith("Offline and online had the same sign in 8 of 8 experiments (100%, 95% CI 63% to 100%)")
-    assert result.sentences[1].startswith("The correlation of differences is 1.00 without their errors (95% CI 0.")
-    assert result.sentences[2].startswith("An offline gain of 1 pp was worth +0.49 pp online (95% CI +0.4")
+    assert result.sentences[0].startswith("Offline and online had the same sign in 8 of 8 experiments (100%, 95% CI [63%, 100%])")
+    assert result.sentences[1].startswith("The correlation of differences is 1.00 without their errors (95% CI [0.")
+    assert result.sentences[2].startswith("An offline gain of 1 pp was worth +0.49 pp online (95% CI [+0.4")
     assert result.sentences[-1] == "This rests on 8 experiments, which is few: expect the interval to be wide."
     assert result.notes == ("1 row without an offline or an online difference, left out",)
 
@@ -43,6 +43,7 @@ def test_few_experiments_get_no_correlation(tmp_path: Path) -> None:
     [
         ("a,much,0.01,0.01,0.01", "experiments.csv:2: offline is much; write a difference, such as 0.021"),
         ("a,0.01,-1,0.01,0.01", "experiments.csv:2: offline_se is -1; write a number of at least 0"),
+        ("a,1e200,0.01,0.01,0.01", "experiments.csv:2: offline is 1e200; write a difference, such as 0.021"),
         (",0.01,0.01,0.01,0.01", "experiments.csv:2: an experiment without a name; name each experiment"),
         ("a,0.01,0.01,0.01,0.01\na,0.01,0.01,0.01,0.01", "experiments.csv:3: experiment a is also on line 2"),
         ("a,,,0.01,0.01", "no experiment has both an offline and an online difference"),

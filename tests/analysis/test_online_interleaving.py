@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,10 @@ def test_every_method_sees_a_clear_preference(tmp_path: Path, method: str) -> No
     result = _online(tmp_path, interleaved_rows(_CLEAR, method=method))
     assert result.decision is not None
     assert (result.decision.outcome, result.decision.systems, result.facts["method"]) == ("ship", ("hybrid",), method)
+    words = (
+        r"in \d\d\.\d% of the \d+ sessions" if method.startswith("team") else r"by \d\d\.\d% of the credit in the \d+ sessions"
+    )
+    assert re.search(f"preferred {words} with a preference; net preference", result.sentences[0])
 
 
 @pytest.mark.parametrize("method", ["pairwise", "team-draft-multileaving"])
@@ -346,7 +351,9 @@ def test_clicks_on_unknown_documents_only_are_an_error(tmp_path: Path) -> None:
         event_row("q1", "u1", "zzz"),
         query_row("q2", "u2", ["a"], variant="B"),
     ]
-    with pytest.raises(InputError, match="1 of a document that was not shown"):
+    with pytest.raises(
+        InputError, match=r"1 of a document that was not shown.*no event is left: correct the rows that were dropped"
+    ):
         _online(tmp_path, rows)
 
 

@@ -28,7 +28,7 @@ def test_a_ranking_whose_documents_were_all_shown_gets_its_true_clicks(estimator
     row = _row(log, "b", estimator=estimator)
     assert row["support"] == pytest.approx(1)
     assert row["clicks"] == pytest.approx(log.clicks["b"], rel=0.1)
-    low, high = row["95% interval"]
+    low, high = row["95% CI"]
     assert low < log.clicks["b"] < high
 
 
@@ -79,7 +79,7 @@ def test_users_and_not_sessions_make_the_interval() -> None:
     by_user = rp.online(pandas.DataFrame(one_user), value={"b": log.rankings["b"]}, most_sessions=10_000)
     wide: dict[str, Any] = dict(by_user.tables[0].records()[0])
     narrow = _row(log, "b")
-    assert wide["95% interval"][1] - wide["95% interval"][0] > narrow["95% interval"][1] - narrow["95% interval"][0]
+    assert wide["95% CI"][1] - wide["95% CI"][0] > narrow["95% CI"][1] - narrow["95% CI"][0]
 
 
 def test_texts_of_a_dataset_link_ids_to_the_queries_of_the_log() -> None:

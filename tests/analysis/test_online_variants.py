@@ -46,6 +46,8 @@ def test_the_error_of_a_ratio_is_that_of_statsmodels_with_clusters() -> None:
     pair = _values(users, of_user, clicks).compare(1, 0)
     assert (pair.difference, pair.error) == pytest.approx(test["delta_method"])
     assert pair.error == pytest.approx(test["se_cluster"])
+    naive = _values(np.arange(len(users)), arms, clicks).compare(1, 0)
+    assert (naive.difference, naive.error) == pytest.approx((test["difference"], test["se_naive_sessions"]), rel=0.01)
 
 
 def test_the_earlier_sessions_reduce_the_noise_as_an_analysis_of_covariance_does() -> None:
@@ -56,6 +58,7 @@ def test_the_earlier_sessions_reduce_the_noise_as_an_analysis_of_covariance_does
     pair = _values(np.arange(60), of_user, means, earlier[:, None]).compare(1, 0)
     assert pair.difference == pytest.approx(test["ancova (per-user mean on arm and pre)"][0])
     assert pair.error == pytest.approx(test["ancova (per-user mean on arm and pre)"][1], rel=0.005)
+    assert pair.difference == pytest.approx(test["cuped difference"], rel=0.005)
 
 
 def test_a_better_variant_is_shipped(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def people_file(path: Path) -> Path:
 
 def test_the_answer_comes_first_with_what_it_means() -> None:
     first, *more = agreement_tables(rater_agreement([graded(2, noise=0.03), graded(3, noise=0.03, name="bob")]))[0].sentences
-    assert first.startswith("ann and bob agree well enough to rely on their grades: Krippendorff's alpha (ordinal) is .")
+    assert first.startswith("ann and bob agree well enough to rely on their grades: Krippendorff's alpha (ordinal) is 0.")
     assert first.endswith("on 120 pairs.")
     assert any("different grades" in sentence for sentence in more)
     low, *_ = agreement_tables(rater_agreement([graded(2, noise=0.9), graded(3, noise=0.9, name="bob")]))[0].sentences
@@ -108,7 +108,7 @@ def test_a_machine_is_compared_with_each_person_and_with_all_of_them() -> None:
     own = rater_agreement([Rater(PEOPLE, merged), machine]).pairs[0]
     assert (one.rater, one.quadratic) == (PEOPLE, own.quadratic)
     sentences = agreement_tables(facts)[0].sentences
-    assert sentences[1].startswith(f"{LABEL} and people: kappa with quadratic weights is .")
+    assert sentences[1].startswith(f"{LABEL} and people: kappa with quadratic weights is 0.")
 
 
 def test_an_adjudicated_grade_counts_for_the_people_before_their_median() -> None:
@@ -229,7 +229,7 @@ def test_hostile_notes_stay_text_on_the_terminal(tmp_path: Path, capsys: pytest.
 
 def test_one_query_has_no_interval_and_the_notes_say_so() -> None:
     found = rp.agreement({"ann": {"q": {"a": 1, "b": 0, "c": 2}}, "bob": {"q": {"a": 1, "b": 1, "c": 2}}})
-    assert found.records()[0]["95% interval"] is None
+    assert found.records()[0]["95% CI"] is None
     notes = found.tables[0].notes
     assert "one query gives no intervals: let two raters grade pairs of several queries" in notes
     assert not any("approximate" in note for note in notes)

@@ -43,7 +43,7 @@ def test_two_systems_with_the_same_rankings_leave_nothing_to_decide() -> None:
     assert (decision.outcome, decision.reason, decision.decided) == (None, "one_system", False)
     assert decision.sentences == (
         "No decision: b has the same rankings as a on all 40 queries.",
-        "a has 0.750 RR (95% CI 0.669 to 0.831); n = 40.",
+        "a has 0.750 RR (95% CI [0.669, 0.831]); n = 40.",
     )
     assert (decision.risk, decision.race, decision.needed, decision.against) == (None, 2, None, ())
     assert [(system.name, system.value, system.risk, system.same_as) for system in decision.by_system] == [

@@ -17,6 +17,7 @@ from rankproof._analysis.decision.scenarios import (
     MissingValues,
     PartlyMissing,
     ScenarioChoice,
+    UnknownRankings,
     best_value,
     disagreement,
     largest_risks,
@@ -177,7 +178,8 @@ def test_scenarios_are_tried_if_many_values_are_missing_and_without_unjudged_doc
     judged = VALUES[:, ::-1]
 
     def named(missing: MissingValues | None, judged_only: FloatArray | None) -> list[Scenario]:
-        choices = scenario_choices(VALUES, None, missing, judged_only, (0,), 1.0, choose_first)
+        others: dict[UnknownRankings, FloatArray] = {} if judged_only is None else {"unjudged": judged_only}
+        choices = scenario_choices(VALUES, None, missing, others, (0,), 1.0, choose_first)
         return [choice.named(NAMES) for choice in choices]
 
     assert named(None, None) == []

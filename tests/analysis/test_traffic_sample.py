@@ -85,6 +85,12 @@ def test_held_out_queries_share_only_certain_ones_with_the_sample() -> None:
         assert sample.queries[key].fields["chance"] == sample.held_out[key].fields["chance"] == 1
 
 
+def test_a_log_with_too_few_queries_to_hold_out_says_so() -> None:
+    sample = rp.sample_queries(_log(1), n=30, held_out=10_000)
+    assert sample.held_out is not None
+    assert any(f"only {len(sample.held_out):,} of 10,000 queries could be held out" in note for note in sample.notes)
+
+
 def test_every_query_is_drawn_as_often_as_its_chance_says() -> None:
     sizes = np.array([50.0, 20.0, 10.0, 10.0, 5.0, 5.0, 4.0, 3.0, 2.0, 1.0])
     counts, chances = np.zeros(10), np.zeros(10)

@@ -249,21 +249,39 @@ def test_unjudged_documents_are_as_relevant_as_the_known_ones() -> None:
     assert found == plain
 
 
-def test_a_system_that_shows_every_known_relevant_document_was_perhaps_the_only_one_judged() -> None:
+ONE_POOL = (
+    "meaning may not have been judged. Every document that is known to be relevant is in the top {} of words; perhaps only its"
+    " documents were judged."
+)
+
+
+def test_a_system_that_shows_every_known_relevant_document_first_was_perhaps_the_only_one_judged() -> None:
     runs = {
         "words": {query: ["w"] for query in QUERIES},
         "meaning": {query: ["m" if at < 20 else "w"] for at, query in enumerate(QUERIES)},
     }
     relevant = {query: {"w": 1} for query in QUERIES}
-    text = (
-        "meaning may not have been judged. Every document that is known to be relevant is in the top 1 of words; perhaps only its"
-        " documents were judged."
-    )
+    text = ONE_POOL.format(1)
     decision = rp.compare(relevant, runs, "P@1", samples=100).decision
-    assert decision.outcome == "ship"
-    assert text in decision.sentences
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+    assert decision.sentences[0] == f"Not decided: {text}"
+    complete = rp.compare(relevant, runs, "P@1", judgements="complete", samples=100).decision
+    assert (complete.outcome, complete.kind) == ("ship", "better")
     # A relevant document elsewhere, or judged zeros, show that others were judged as well.
     elsewhere = {**relevant, "q00": {"w": 1, "x": 1}}
     zeros = {query: {"w": 1, "x": 0, "m": 0} for query in QUERIES}
     for grades in (elsewhere, zeros):
-        assert text not in rp.compare(grades, runs, "P@1", samples=100).decision.sentences
+        decision = rp.compare(grades, runs, "P@1", samples=100).decision
+        assert decision.outcome == "ship"
+        assert text not in decision.sentences
+
+
+def test_a_system_that_shows_every_known_relevant_document_somewhere_is_shipped_with_a_warning() -> None:
+    runs = {
+        "words": {query: ["w", "v"] for query in QUERIES},
+        "meaning": {query: ["w", "m"] if at < 20 else ["w", "v"] for at, query in enumerate(QUERIES)},
+    }
+    relevant = {query: {"v": 1} for query in QUERIES}
+    decision = rp.compare(relevant, runs, "P@2", samples=100).decision
+    assert decision.outcome == "ship"
+    assert ONE_POOL.format(2) in decision.sentences

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from rankproof._data.corpus import TextRecord
-from rankproof._server.bench.feature import Bench
-from rankproof._server.home import HomeTrends
 from support.dated_results import saved_series
 from support.hostile_strings import STRINGS
 from support.results_server import Visitor, saved, serving
@@ -30,10 +28,7 @@ LONG = TextRecord("d1", "agar sets at room temperature. " * (MEGABYTES * 1_000_0
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Visitor]:
     find = {"d1": LONG}
-    with serving(
-        saved_series(tmp_path, (2, 8)),
-        features=lambda library, log: [HomeTrends(library), Bench(library, lambda entry, results, doc: find.get(doc))],
-    ) as visitor:
+    with serving(saved_series(tmp_path, (2, 8)), documents=lambda entry, results, doc: find.get(doc)) as visitor:
         yield visitor
 
 
@@ -93,7 +88,7 @@ def test_nothing_hostile_runs_in_the_bench(new_page: NewPage, tmp_path: Path) ->
     folder = saved(tmp_path / "results", replace(results, name=STRINGS[0], snippets=dict.fromkeys(hostile, "".join(STRINGS))))
     fields = {name: name for name in STRINGS[:8]} | {"url": "javascript:window.harmed=1"}
     find = {doc: TextRecord(doc, "".join(STRINGS), STRINGS[2], fields) for doc in hostile[:3]}
-    with serving([folder], features=lambda library, log: [Bench(library, lambda entry, results, doc: find.get(doc))]) as visitor:
+    with serving([folder], documents=lambda entry, results, doc: find.get(doc)) as visitor:
         page = opened(new_page(), visitor)
         page.locator("text=Whole text").first.click()
         assert page.locator("main img, main iframe, main style, main .card script, main .card svg").count() == 0

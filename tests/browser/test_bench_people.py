@@ -61,6 +61,7 @@ def test_a_person_grades_three_documents_of_a_query_and_sees_what_follows(
     assert page.locator("[data-graded=d3] [aria-pressed=true]").first.inner_text() == "1"
     page.locator("[data-graded=d3] [data-grade='1']").first.click()
     playwright.expect(page.locator("#graded")).to_have_text("Taken back: the grade of d3.")
+    playwright.expect(page.locator("#judged-here")).to_contain_text("2 grades by ann")
     assert "d3" not in judged_in(tmp_path / "my.qrels")
 
 

@@ -120,7 +120,7 @@ def test_claims_have_no_accessibility_fault(opened: Opened, text: str, options: 
 def test_answers_without_rankings_have_a_table_of_queries_and_no_columns_of_rankings(opened: Opened, text: str) -> None:
     page = opened(text)
     heads = page.locator(".explorer .head .cell").all_inner_texts()
-    assert heads == ["query", "text", "openB", "shortA", "A − B\n: short minus open"]
+    assert heads == ["query", "shortA", "openB", "A − B\n: short minus open", "text"]
     assert page.locator(".explorer .row").count() == 4
     assert page.get_by_text("unjudged documents").count() == 0
     assert page.locator("#rankings").count() == 0

@@ -86,7 +86,7 @@ def test_a_column_sorts_in_both_directions(kitchen: str, look: Look) -> None:
     header = head(page, "bm25")
     for direction in ("ascending", "descending"):
         header.get_by_role("button").click()
-        values = [float(text) for text in page.locator(".row .cell.value:nth-child(4)").all_inner_texts()]
+        values = [float(text) for text in page.locator(".row .cell.value[data-label='bm25']").all_inner_texts()]
         assert values == sorted(values, reverse=direction == "descending")
         assert header.get_attribute("aria-sort") == direction
         assert focused(page, ".head button")
@@ -110,7 +110,7 @@ def test_presets_sort_the_rows(kitchen: str, look: Look) -> None:
     assert sizes[0] > 0
     assert head(page, "A − B").get_attribute("aria-sort") == "other"
     page.get_by_role("button", name="Worst first in A").click()
-    assert page.locator(f"{FIRST_ROW} .cell.value:nth-child(6)").inner_text() == "0.000"
+    assert page.locator(f"{FIRST_ROW} .cell.value[data-label='hybrid']").inner_text() == "0.000"
     assert page.get_by_role("button", name="Worst first in A").get_attribute("aria-pressed") == "true"
     page.get_by_role("button", name="Largest spread").click()
     values = [float(text) for text in page.locator(f"{FIRST_ROW} .cell.value").all_inner_texts()]
@@ -164,10 +164,39 @@ def test_the_worst_comes_first_also_if_lower_is_better(half_judged: str, look: L
 def test_systems_can_be_hidden_but_never_all(kitchen: str, look: Look) -> None:
     page = look(kitchen)
     page.get_by_text("Systems shown: 3 of 3").click()
-    for name in ("bm25", "static", "hybrid"):
-        page.get_by_label(name, exact=True).click()
-    assert page.get_by_text("Systems shown: 1 of 3").is_visible()
-    assert page.locator(f"{FIRST_ROW} .cell.value").count() == 1
+    page.get_by_label("bm25", exact=True).click()
+    assert page.get_by_text("Systems shown: 2 of 3").is_visible()
+    assert page.locator(f"{FIRST_ROW} .cell.value").count() == 2
+    assert page.get_by_label("hybrid", exact=True).is_disabled()
+    page.get_by_role("button", name="+1 system").click()
+    assert page.locator(f"{FIRST_ROW} .cell.value").count() == 3
+    page.get_by_role("button", name="A and B alone").click()
+    assert page.locator(f"{FIRST_ROW} .cell.value").count() == 2
+
+
+def test_a_and_b_are_the_first_columns_and_stay_in_view(kitchen: str, look: Look) -> None:
+    page = look(kitchen + "#queries?a=bm25&b=static", width=1000)
+    heads = page.locator(".head .cell").all_inner_texts()
+    assert [head.split("\n")[0].strip() for head in heads[:4]] == ["query", "bm25A", "staticB", "A − B"]
+    first = page.locator(f"{FIRST_ROW} .cell.value").first
+    before = first.bounding_box()
+    page.locator(".explorer .grid").evaluate("node => { node.style.width = '420px'; node.scrollLeft = 300; }")
+    assert page.locator(".explorer .grid").evaluate("node => node.scrollLeft") > 0
+    assert abs(first.bounding_box()["x"] - before["x"]) <= 1
+
+
+def test_letters_go_from_query_to_query_but_not_while_a_person_types(kitchen: str, look: Look) -> None:
+    page = look(kitchen)
+    for key in "jjk":
+        page.keyboard.press(key)
+    assert focused(page, ".row[aria-rowindex='3']")
+    page.keyboard.press("Enter")
+    assert page.locator(".panel h3 .id").inner_text() == "q002"
+    page.keyboard.press("j")
+    assert page.locator(".panel h3 .id").inner_text() == "q003"
+    page.get_by_label("Find").fill("")
+    page.get_by_label("Find").press("j")
+    assert page.get_by_label("Find").input_value() == "j"
 
 
 def test_a_row_opens_its_rankings_side_by_side(kitchen: str, look: Look) -> None:
@@ -175,13 +204,13 @@ def test_a_row_opens_its_rankings_side_by_side(kitchen: str, look: Look) -> None
     page.get_by_text("blinking E1 on Tarn mixer").click()
     panel = page.get_by_role("region", name="Open query")
     assert panel.get_by_role("heading", level=3).inner_text() == "q003 blinking E1 on Tarn mixer"
-    assert panel.locator(".ranking h4 bdi").all_inner_texts() == ["bm25", "static", "hybrid"]
+    assert panel.locator(".ranking h4 bdi").all_inner_texts() == ["hybrid", "static", "bm25"]
     assert panel.locator(".ranking:first-child ol .document").count() == 10
     grades = panel.locator(".ranking ol .grade").all_text_contents()
     assert set(grades) <= {"grade 0", "grade 1", "grade 2", "grade 3", "unjudged"}
     assert "grade 3" in grades
-    assert panel.locator(".ranking:first-child .shift").count() == 0
-    assert panel.locator(".ranking:last-child .shift").count() == 10
+    assert panel.locator(".ranking:last-child .shift").count() == 0
+    assert panel.locator(".ranking:first-child .shift").count() == 10
     assert "Tarn" in panel.locator("mark").all_inner_texts()
     assert page.locator(".row[aria-selected=true] .id").inner_text() == "q003"
 
@@ -397,7 +426,7 @@ def test_hostile_strings_are_text_everywhere(look: Look, strange: str) -> None:
         )
         assert page.locator(".panel .document").count() > 0
     assert page.evaluate("window.harmed") is None
-    assert page.locator("#queries").locator("script, img, iframe, svg, style, math, b, a").count() == 0
+    assert page.locator("#queries > :not(.waterfall)").locator("script, img, iframe, svg, style, math, b, a").count() == 0
     shown = str(page.locator("#queries").inner_text())
     assert not set("\x1b\u202e\u2066\u200b\ufeff\u2028") & set(shown)
     texts = page.locator("#queries").evaluate("node => node.textContent")

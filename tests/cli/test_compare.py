@@ -66,7 +66,7 @@ def test_every_pair_is_a_sentence_on_demand(capsys: pytest.CaptureFixture[str], 
     plain, _ = shown(capsys, *files, "-m", "RR", *QUICK)
     out, _ = shown(capsys, *files, "-m", "RR", "--details", *QUICK)
     assert "is better than" not in plain
-    assert "first is better than third in RR: +77.50 pp (95% interval " in out
+    assert "first is better than third in RR: +77.50 pp (95% CI " in out
     assert (
         "No significant difference between first and second in RR: +2.50 pp (no interval because only 2 queries differ, " in out
     )

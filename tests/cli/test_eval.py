@@ -354,11 +354,26 @@ def test_the_sample_needs_no_files(capsys: pytest.CaptureFixture[str], monkeypat
         "\n"
         "Means are over all 124 judged queries. *: best value of the measure.\n"
     )
-    assert shown.err == (
-        "note: hybrid: nDCG@10 is between 0.6460 and 0.6573 depending on the order of ties;"
-        " ties are ordered by document id, descending\n"
-        "note: all systems: no ranking has more than 20 documents, so R@100 cannot look deeper\n"
-    )
+    deep = "note: all systems: no ranking has more than 20 documents, so R@100 cannot look deeper "
+    assert " ".join(shown.err.split()) == f"{deep}note: 1 more note, shown by --notes"
+    assert main(["eval", "--sample", "--notes"]) == 0
+    tied = "note: hybrid: nDCG@10 is between 0.6460 and 0.6573 depending on the order of ties; ties are ordered by document id"
+    assert " ".join(capsys.readouterr().err.split()) == f"{tied}, descending {deep}".strip()
+
+
+def test_quiet_counts_no_notes_that_are_held_back(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "--sample", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_tie_that_changes_the_order_of_the_systems_is_noted_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq2 0 d1 1\n")
+    (tmp_path / "tied.run").write_text("".join(f"q{at} Q0 d{doc} 1 2 t\n" for at in (1, 2) for doc in (1, 2)))
+    (tmp_path / "other.run").write_text("q1 Q0 d1 1 2 o\nq2 Q0 d2 1 3 o\nq2 Q0 d1 2 2 o\n")
+    assert main(["eval", *(str(tmp_path / name) for name in ("qrels.txt", "tied.run", "other.run")), "-m", "RR"]) == 0
+    noted = capsys.readouterr().err
+    assert "which changes the order of the systems" in noted
+    assert "more note" not in noted
 
 
 def test_eval_without_files_shows_its_usage_and_names_the_sample(capsys: pytest.CaptureFixture[str]) -> None:

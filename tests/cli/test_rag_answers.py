@@ -422,7 +422,7 @@ def test_failed_verdicts_have_no_value_and_are_counted(
     (found,) = tables(out)["answer measures"]["rows"]
     assert (found["n"], found["value"], found["no value"]) == (3, 1.0, "1 failed")
     assert tables(out)["answer measures"]["sentences"] == [
-        "a: Faithfulness is between .750 and 1.000, with 1 failed question at 0 or at 1."
+        "a: Faithfulness is between 0.750 and 1.000, with 1 failed question at 0 or at 1."
     ]
     judged = "Faithfulness(judge='loopback')"
     _, notes = shown("gate", tmp_path / "out", "--threshold", f"{judged}>=0.9", capsys=capsys)

@@ -49,7 +49,7 @@ def test_the_comparison_of_gains_shows_both_on_lists_and_on_real_rankings() -> N
 def test_prompts_are_measured_with_an_interval_and_without_a_claim() -> None:
     shown = _output("embeddings_with_prompts.py")
     assert len(re.findall(r"nDCG@10 0\.\d{4}", shown)) == 3
-    assert len(re.findall(r"95% interval -?\d+\.\d\d to -?\d+\.\d\d", shown)) == 2
+    assert len(re.findall(r"95% CI \[-?\d+\.\d\d, -?\d+\.\d\d\]", shown)) == 2
     assert "wordllama was not trained with prompts" in shown
 
 

@@ -75,6 +75,22 @@ def test_no_module_of_the_checkout_is_imported(folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_installation_imports_no_module_of_the_checkout(tmp_path: Path) -> None:
+    (tmp_path / "pip.py").write_text("raise SystemExit('a file of the checkout was imported')\n", "utf-8")
+    (tmp_path / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', "utf-8")
+    (tmp_path / "python").chmod(0o755)
+    install = next(step for step in ACTION["runs"]["steps"] if step["name"] == "Install rankproof")
+    environment = {
+        **os.environ,
+        "SOURCE": "./nothing-is-here",
+        "EXTRAS": "",
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+    }
+    done = subprocess.run(["bash", "-e", "-c", install["run"]], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert "nothing-is-here" in done.stderr
+    assert "checkout" not in done.stderr + done.stdout
+
+
 def test_a_drop_fails_the_job_and_is_shown_in_its_summary(folder: Path) -> None:
     code, outputs, summary = run_step(folder, files="qrels.txt\nbad run.run\n")
     assert (code, outputs["result"]) == (3, "failed")

@@ -47,7 +47,15 @@ def test_python_code_is_changed_in_one_place(source: str, changes: list[str]) ->
 
 @pytest.mark.parametrize(
     "source",
-    ["a: int | None", "assert a < b", 'f"{a < b}"', "a = zip(b, c, strict=True)", "if TYPE_CHECKING:\n    a = 1", "'text'"],
+    [
+        "a: int | None",
+        "assert a < b",
+        'f"{a < b}"',
+        "a = zip(b, c, strict=True)",
+        "if TYPE_CHECKING:\n    a = 1",
+        "@overload\ndef f(a: int = 1) -> int: ...",
+        "'text'",
+    ],
 )
 def test_code_without_a_result_is_not_changed(source: str) -> None:
     assert changes_of(source) == []

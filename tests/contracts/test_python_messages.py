@@ -30,6 +30,7 @@ SPOKEN = [
     ("as in --set actions=click,add_to_cart=3", 'as in settings={"actions": "click,add_to_cart=3"}'),
     ("as in --set thresholds=0.25,0.75,1.25", 'as in settings={"thresholds": "0.25,0.75,1.25"}'),
     ("if so: --set question=COLUMN,answer=COLUMN", 'if so: settings={"question": "COLUMN", "answer": "COLUMN"}'),
+    ("name it with --set session=COLUMN", 'name it with columns={"session": "COLUMN"}'),
     ("no column for the grade; name it: --grade-column COLUMN", "no column for the grade; name it: grade_column=COLUMN"),
     ("no column for a text; name it: --text-column COLUMN", "no column for a text; name it: text_column=COLUMN"),
     ("--grade-map is given, but no grade", "grade_map= is given, but no grade"),

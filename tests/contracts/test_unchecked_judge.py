@@ -6,11 +6,13 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rankproof as rp
 from rankproof._analysis.compare.summary import compare_results, summary_document
+from rankproof._analysis.decision.record import Decision
 from rankproof._cli.main import main
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._render.formats import RenderOptions
@@ -229,3 +231,17 @@ def test_references_that_a_machine_wrote_ship_nothing_wherever_the_file_says_so(
     said = printed(capsys, "answers", *files, "-m", "EM")
     assert said.startswith("By tiny (not checked by people), good leads")
     assert not SAID.search(said)
+
+
+@pytest.mark.parametrize("field", ["synthesizer_name", "evolution_type"])
+def test_references_of_a_generated_test_set_of_ragas_are_a_machines(field: str) -> None:
+    def decision(value: str, **options: Any) -> Decision:
+        records = {
+            name: [{"question": f"What of {at}?", "answer": answer, "reference": "right", field: value} for at in range(40)]
+            for name, answer in (("good", "right"), ("poor", "wrong"))
+        }
+        return rp.compare(rp.evaluate_answers(records, measures="EM"), **options).decision
+
+    by_ragas = decision("simple")
+    assert (by_ragas.outcome, by_ragas.judge) == ("judge_leads", "ragas")
+    assert decision("").outcome == decision("simple", labels_by="people").outcome == "ship"

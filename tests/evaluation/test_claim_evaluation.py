@@ -158,7 +158,7 @@ def test_a_failed_verdict_is_counted_and_gives_bounds() -> None:
     one = system.measures["Faithfulness(judge='words')"]
     assert (one.per_query, one.counts, one.bounds) == ({"q1": 1.0}, {"failed": 1}, (0.5, 1.0))
     assert [note.text for note in system.notes if note.code == "failed-verdicts"] == [
-        "1 query has no value, because the judge failed; bounds of the mean with them: Faithfulness(judge='words') .500 to 1.000"
+        "1 query has no value, because the judge failed; bounds of the mean with them: Faithfulness(judge='words') 0.500 to 1.000"
     ]
 
 

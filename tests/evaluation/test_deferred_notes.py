@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import rankproof as rp
-from rankproof._data.deferred import Deferred
+from rankproof._data.view import Deferred
 from rankproof._evaluation import evaluate as evaluation
 from rankproof._evaluation.notes import Note
 

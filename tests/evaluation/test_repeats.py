@@ -256,6 +256,9 @@ def test_the_share_of_the_judge_is_that_of_its_variance_in_both_answers() -> Non
     assert found.within is not None
     assert found.repeats == pytest.approx(3)
     assert found.judge_share == pytest.approx(2 * 0.1**2 / 3 / (found.between + found.within / 3))
+    noisier = repeated_answers(measured, queries, values, ("a", "b"), judge_deviation=0.9)
+    assert noisier is not None
+    assert noisier.judge_share == found.repeat_share, "the judge is a part of the repeats"
 
 
 def test_answers_of_few_questions_again_give_no_advice_to_ask_more_questions_once() -> None:

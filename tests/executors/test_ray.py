@@ -83,9 +83,9 @@ def test_an_error_of_a_task_is_raised_as_it_was_and_ends_the_other_tasks(executo
     with pytest.raises(ZeroDivisionError, match="a bug") as caught:
         list(executor.map(executor_tasks.bug, [0, 1], label="", total=2, progress=silent))
     assert "executor_tasks.py" in caught.value.__notes__[0]
-    # Three tasks of a minute would hold all CPUs.
+    # Three tasks of ten minutes would hold all CPUs.
     assert len(list(executor.map(executor_tasks.squared, [0, 1, 2], label="", total=3, progress=silent))) == 3
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 500
 
 
 @pytest.mark.release

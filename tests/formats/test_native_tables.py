@@ -165,6 +165,7 @@ KEYS = [
     '"日本"',
     r'"\u00e9"',
     r'"\ud83d\ude00"',
+    r'"\udbff\udfff"',
     r'"a\nb"',
     r'"a\"b\\\/\b\f\r\t"',
     '"\x7f"',

@@ -10,7 +10,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._cli.main import main
-from rankproof._data.usage import Usage
+from rankproof._data.answers import AnswerUsage
 from rankproof.errors import InputError
 
 QUESTIONS = 40
@@ -30,14 +30,14 @@ def log(folder: Path, name: str, **columns: Any) -> str:
     return str(path)
 
 
-def usages(path: str) -> list[Usage | None]:
+def usages(path: str) -> list[AnswerUsage | None]:
     (answers,) = rp.import_dataset(path).answers.values()
     return [answer.usage for answer in answers.values()]
 
 
 def test_times_tokens_money_and_the_model_of_an_answer_are_kept(tmp_path: Path) -> None:
     path = log(tmp_path, "a", latency=0.5, prompt_tokens=90, completion_tokens="10", cost_usd=0.002, model="small")
-    assert usages(path) == [Usage(500.0, 90.0, 10.0, None, 0.002, "small")] * QUESTIONS
+    assert usages(path) == [AnswerUsage(500.0, 90.0, 10.0, None, 0.002, "small")] * QUESTIONS
 
 
 def test_milliseconds_count_before_seconds(tmp_path: Path) -> None:
@@ -108,4 +108,4 @@ def test_a_column_that_differs_between_systems_is_no_segment(tmp_path: Path) -> 
 
 
 def test_equal_answers_of_other_costs_are_equal() -> None:
-    assert rp.types.Answer("yes", usage=Usage(cost=1.0)) == rp.types.Answer("yes")
+    assert rp.types.Answer("yes", usage=AnswerUsage(cost=1.0)) == rp.types.Answer("yes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from rankproof._importers.base import ImportSource
+from rankproof._importers.registry import opened_source
 from rankproof._importers.search_log.log import SearchLog
 from rankproof._importers.search_log.options import LogOptions
 from rankproof._importers.search_log.read import read_search_log
@@ -97,7 +99,8 @@ def test_users_with_more_sessions_in_a_day_than_people_have_are_dropped(tmp_path
         ({"method": ["team-draft"]}, "method"),
         ({"teams": [0, 1]}, "2 teams for 3 documents"),
         ({"teams": [0, 1, 2]}, "team 2 is not from -1 to 1"),
-        ({"teams": "0,1,1"}, "not a list"),
+        ({"teams": "0,1,1"}, "teams of the interleaving are a str, not a list"),
+        ({"teams": ["0", "1", "1"]}, "teams of the interleaving contain a str, not a list"),
         ({"method": "pairwise", "rankings": [["a"]]}, "ranking of each"),
     ],
 )
@@ -157,6 +160,25 @@ def test_a_plain_table_gives_the_sessions_of_the_same_ubi_log(tmp_path: Path) ->
         assert log.users[log.sessions.user[0]] == "u-q1"
 
 
+@pytest.mark.parametrize("as_frame", [True, False])
+def test_queries_and_events_may_be_in_one_table(tmp_path: Path, as_frame: bool) -> None:
+    rows = [_query("q1", action_name=None, event_attributes=None), _click("q1", "b"), _query("q2"), _click("q2", "c")]
+    if as_frame:
+        frame = pytest.importorskip("pandas").DataFrame(rows)
+        assert frame["action_name"].isna().tolist() == [True, False, True, False]
+        log = read_search_log(opened_source(frame), LogOptions(now=2e9))
+    else:
+        file = tmp_path / "log.csv"
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        with file.open("w", encoding="utf-8", newline="") as out:
+            writer = csv.writer(out)
+            cells = [[row.get(name, "") for name in names] for row in rows]
+            writer.writerows([names, *([cell if isinstance(cell, str) else json.dumps(cell) for cell in row] for row in cells)])
+        file.write_text(file.read_text(encoding="utf-8").replace("null", ""), encoding="utf-8")
+        log = read_search_log(ImportSource((str(file),)), LogOptions(now=2e9))
+    assert (len(log.sessions), log.clicks().slot.tolist()) == (2, [2, 3])
+
+
 def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:
     rows = [_query(f"q{at}", client_id=f"u{at % 7}") for at in range(40)]
     rows += [_click(f"q{at}", doc, client_id=f"u{at % 7}") for at in range(0, 40, 3) for doc in "ac"]
@@ -197,7 +219,16 @@ def test_a_log_of_events_alone_is_an_error(tmp_path: Path) -> None:
     table.write_text("session,action,doc\n1,click,a\n1,click,b\n", encoding="utf-8")
     with pytest.raises(InputError, match="2 events, and no row of a query or of a document that was shown") as error:
         read_search_log(ImportSource((str(table),)), LogOptions())
-    assert "rows without an action" in str(error.value)
+    assert "its actions are click; add the log of queries, or rows with the action search or impression" in str(error.value)
+
+
+def test_names_of_columns_and_actions_may_be_those_of_web_analytics(tmp_path: Path) -> None:
+    table = tmp_path / "log.csv"
+    rows = "q1,7,1762128000000,B,view_search_results,\nq1,7,1762128005000,B,select_item,2\n"
+    table.write_text("searchId,visitorId,hitTimestamp,abGroup,eventName,listPosition\n" + rows, encoding="utf-8")
+    log = read_search_log(ImportSource((str(table),)), LogOptions(now=2e9))
+    assert (len(log.sessions), log.clicks(("select_item",)).rank.tolist(), list(log.variants)) == (1, [2], ["B"])
+    assert log.sessions.time.tolist() == [1_762_128_000]
 
 
 def _read_table(path: Path, *lines: str) -> SearchLog:
@@ -236,7 +267,7 @@ def test_an_event_whose_time_cannot_be_read_is_dropped_where_others_have_one(tmp
 
 def test_ranks_that_are_no_whole_numbers_are_counted(tmp_path: Path) -> None:
     log = _read_table(tmp_path, "s1,u1,5,A,,search", "s1,u1,6,A,-2,click", "s1,u1,7,A,x,click", "s1,u1,8,A,1,click")
-    assert "2 rows have a rank that is no whole number from 0, so the order of rows counts for them" in log.notes
+    assert log.notes[-1].startswith("2 rows have a rank that is no whole number from 0: documents count in the order of rows")
 
 
 @pytest.mark.parametrize(
@@ -267,3 +298,22 @@ def test_times_that_cannot_be_read_are_named_and_not_called_missing(tmp_path: Pa
     assert log.notes[0].startswith("no time of the log can be read, such as 11/03/2025 10:00 AM, so its rows count")
     assert _read_table(tmp_path, "s1,u1,,A,,search").notes[0].startswith("the log has no times")
     assert _read_table(tmp_path, "s1,u1,45964.5,A,,search").notes[0].startswith("all times are in the first years after 1970")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_documents_shown_are_by_session_and_rank_each_once_whatever_the_order_of_rows(tmp_path: Path, seed: int) -> None:
+    rows = [f"s{at},u{at},5,{rank},d{rank},shown" for at in range(5) for rank in (1, 2, 3)]
+    rows += [] if seed == 0 else ["s3,u3,5,4,d2,shown", "s1,u1,5,4,,shown"]
+    if seed > 1:
+        random.Random(seed).shuffle(rows)
+    table = tmp_path / "log.csv"
+    table.write_text("session,user,time,rank,doc,action\n" + "".join(row + "\n" for row in rows), encoding="utf-8")
+    log = read_search_log(ImportSource((str(table),)), LogOptions(now=2e9))
+    shown = {}
+    for session in range(len(log.sessions)):
+        part = slice(log.sessions.offsets[session], log.sessions.offsets[session + 1])
+        docs = [log.docs[doc] if doc >= 0 else "" for doc in log.sessions.docs[part]]
+        shown[log.users[log.sessions.user[session]]] = (docs, log.sessions.ranks[part].tolist())
+    usual = (["d1", "d2", "d3"], [1, 2, 3])
+    assert shown == {f"u{at}": usual for at in range(5)} | ({"u1": (["d1", "d2", "d3", ""], [1, 2, 3, 4])} if seed else {})
+    assert _reasons(log) == ({"that repeat a document of their session": 1} if seed else {})

@@ -10,6 +10,7 @@ import pytest
 
 from rankproof._importers.base import Imported
 from rankproof._importers.registry import import_source
+from rankproof.errors import RankproofError
 
 QUESTION, ANSWER = "When was Oslo founded?", "In 1040."
 FOUNDED, CAPITAL = "Oslo was founded in 1040.", "Oslo is the capital of Norway."
@@ -222,3 +223,37 @@ def test_traces_without_a_question_are_counted(tmp_path: Path) -> None:
     result = imported(tmp_path / "a.jsonl", [*PHOENIX, *silent])
     (rows,) = [count for count in result.report.counts if count.part == "rows of a"]
     assert (rows.read, rows.kept) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"llm.token_count.prompt": 10**400, "llm.token_count.completion": -5},
+        {"retrieval.documents.²": "x", "retrieval.documents." + "9" * 5000 + ".document.content": "x"},
+        {"start_time": 10**400, "end_time": "²"},
+        {"attributes": 5, "resource": [], "context": "x"},
+    ],
+)
+def test_values_that_cannot_be_are_left_out_of_a_trace(tmp_path: Path, values: dict[str, Any]) -> None:
+    span = {
+        "trace_id": "t1",
+        "span_id": "1",
+        "parent_id": "1",
+        "span_kind": "LLM",
+        "input.value": QUESTION,
+        "output.value": ANSWER,
+    }
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({**span, "retrieval.documents": [CAPITAL], **values}) + "\n", encoding="utf-8")
+    (query,) = import_source(path).dataset.queries.values()
+    assert query.text == QUESTION
+
+
+@pytest.mark.parametrize(
+    "wrong", [5, "x", [5], {"a": 1}, [{"resource": 5, "scopeSpans": 5}], [{"scopeSpans": [5, {"spans": [5, {"attributes": 5}]}]}]]
+)
+def test_an_export_of_another_shape_is_an_error_of_rankproof(tmp_path: Path, wrong: object) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"resourceSpans": wrong}), encoding="utf-8")
+    with pytest.raises(RankproofError):
+        import_source(path)

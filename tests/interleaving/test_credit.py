@@ -8,10 +8,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import combinations, permutations, product
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.stats import chisquare
 
 import rankproof as rp
+from rankproof._analysis.online.interleaved import Preferences
+from rankproof._data.arrays import FloatArray
 from rankproof._interleaving.credit import pairwise_credit, probabilistic_credit
 from support.interleavings import DraftedList, all_lists
 from support.paths import GOLDEN, TESTS
@@ -135,6 +138,36 @@ def test_clicks_that_do_not_depend_on_documents_prefer_no_system(method: str) ->
             assert credit == pytest.approx(0, abs=1e-12), (order, clicked)
 
 
+def _preferences(method: str, lists: Sequence[str], clicks: Sequence[set[int]]) -> tuple[Preferences, FloatArray]:
+    """A session for each list that may be drafted and each set of clicked ranks, with the chances of the lists."""
+    drafted = [(one, clicked) for one in all_lists(method, lists, 4) for clicked in clicks]
+    credit_of = {"pairwise": pairwise_credit, "probabilistic": probabilistic_credit}.get(method)
+    credit = [
+        [sum(one.teams[place] == team for place in clicked) for team in range(len(lists))]
+        if credit_of is None
+        else credit_of(lists, one.docs, clicked)
+        for one, clicked in drafted
+    ]
+    rows = np.arange(len(drafted), dtype=np.int32)
+    names = tuple(f"system {at}" for at in range(len(lists)))
+    sessions = Preferences(names, rows, np.zeros(len(rows)), rows, np.array(credit, dtype=np.float64), rows, credit_of is None)
+    return sessions, np.array([float(one.chance) for one, _ in drafted])
+
+
+@pytest.mark.parametrize("method", [*_CREDIT, "team-draft-multileaving"])
+@pytest.mark.parametrize("other", ["bcda", "acdb", "bcad", "cdba"])
+def test_sessions_with_random_clicks_prefer_no_system_in_all(method: str, other: str) -> None:
+    """The sign of the credit alone prefers a system by up to a third of the sessions with pairwise and probabilistic lists."""
+    clicks = [set(ranks) for count in range(1, 5) for ranks in combinations(range(4), count)]
+    lists = ["abcd", other] if method in _CREDIT else ["abcd", other, "dbca"]
+    sessions, chances = _preferences(method, lists, clicks)
+    for pair in combinations(range(len(lists)), 2):
+        assert chances @ sessions.preference(*pair) == pytest.approx(0, abs=1e-9)
+    if method in ("pairwise", "probabilistic"):
+        alone = [_preferences(method, lists, [clicked]) for clicked in clicks]
+        assert max(abs(own @ np.sign(one.preference(1, 0))) for one, own in alone) > 0.1
+
+
 @pytest.mark.parametrize(
     ("method", "most_blind"), [("team-draft", 0.3), ("team-draft-plain", 0.3), ("pairwise", 0), ("probabilistic", 0)]
 )
@@ -199,9 +232,18 @@ def _of_balanced(lists: Sequence[Sequence[str]], drafted: DraftedList, clicked: 
     if not clicked:
         return 0.0
     lowest = drafted.docs[max(clicked)]
-    depth = min(own.index(lowest) for own in lists) + 1
+    depth = min(own.index(lowest) for own in lists if lowest in own) + 1
     first, second = (sum(drafted.docs[place] in own[:depth] for place in clicked) for own in lists)
     return float((second > first) - (second < first))
+
+
+@pytest.mark.parametrize("row", [row for row in _GOLDEN["credit"] if row["method"] == "balanced"], ids=str)
+def test_the_credit_of_the_balanced_case_is_that_of_the_reference(row: dict[str, Any]) -> None:
+    from fractions import Fraction
+
+    own = _of_balanced(row["lists"], DraftedList(tuple(row["docs"]), (), Fraction(1, 2)), set(row["clicks"]))
+    first, second = row["scores"]
+    assert own == (second > first) - (second < first)
 
 
 @pytest.mark.parametrize("case", json.loads((GOLDEN / "online" / "fidelity.json").read_text())["cases"][1:3], ids=str)

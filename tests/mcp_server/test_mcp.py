@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -236,29 +236,33 @@ def test_an_internal_error_is_reported_and_the_server_goes_on(access: Access, mo
     assert [type(fault) for fault in faults] == [ZeroDivisionError]
 
 
-def values(count: int) -> Iterator[Callable[[], Any]]:
+@pytest.fixture(scope="module")
+def values() -> list[Any]:
     """Large values of each kind."""
+    count = 300
     qrels = {f"query {at}": {"d": 1} for at in range(count)}
     runs: Mapping[str, Any] = {
         f"a very long name of a system {at}": {query: ["x", "d"][at % 2 :] for query in qrels} for at in range(25)
     }
-    yield lambda: rp.evaluate(qrels, runs)
-    yield lambda: rp.compare(qrels, runs)
-    yield lambda: rp.diagnose(qrels, runs, failed=count)
-    yield lambda: rp.explain(qrels, runs, top=count)
-    yield lambda: rp.gate(qrels, runs, thresholds="nDCG@10>=0.1")
-    yield lambda: rp.report(qrels, runs)
+    return [
+        rp.evaluate(qrels, runs),
+        rp.compare(qrels, runs),
+        rp.diagnose(qrels, runs, failed=count),
+        rp.explain(qrels, runs, top=count),
+        rp.gate(qrels, runs, thresholds="nDCG@10>=0.1"),
+        rp.report(qrels, runs),
+    ]
 
 
 @pytest.mark.parametrize("limit", [MIN_CHARACTERS, 20_000])
-def test_a_reply_is_never_larger_than_its_limit_and_counts_what_it_leaves_out(limit: int) -> None:
-    for make in values(300):
-        words, plain = reply(make(), limit)
+def test_a_reply_is_never_larger_than_its_limit_and_counts_what_it_leaves_out(limit: int, values: Sequence[Any]) -> None:
+    for value in values:
+        words, plain = reply(value, limit)
         assert len(words) <= limit // 4
         assert size_of(plain) <= limit
         assert json.loads(as_json(plain))["answer"] == plain["answer"]
-    whole = reply(rp.diagnose({f"q{at}": {"d": 1} for at in range(300)}, {"a": {"q1": ["x"]}}, failed=300), 10**6)[1]
-    cut = reply(rp.diagnose({f"q{at}": {"d": 1} for at in range(300)}, {"a": {"q1": ["x"]}}, failed=300), 8000)[1]
+    diagnosis = rp.diagnose({f"q{at}": {"d": 1} for at in range(300)}, {"a": {"q1": ["x"]}}, failed=300)
+    whole, cut = reply(diagnosis, 10**6)[1], reply(diagnosis, 8000)[1]
     for before, after in zip(whole["tables"], cut["tables"], strict=True):
         assert len(after["rows"]) + after.get("rows_left_out", 0) == len(before["rows"])
     assert sum(table.get("rows_left_out", 0) for table in cut["tables"]) > 0
@@ -270,3 +274,17 @@ def test_the_command_needs_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp"]) == 2
     assert "no folder; name the folders that tools may use" in capsys.readouterr().err
     assert issubclass(InputError, RankproofError)
+
+
+@pytest.mark.parametrize("path", ["\ud800", "a\0b"])
+def test_a_path_that_no_system_has_is_rejected(path: str, folder: Path) -> None:
+    for place in (Folders([str(folder)]).readable, Folders([str(folder)]).writable):
+        with pytest.raises(RankproofError, match="is not allowed"):
+            place("log", path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_no_file_to_write(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(RankproofError, match="pipe is not a plain file"):
+        Folders([str(folder)]).writable("log", "pipe")

@@ -114,6 +114,10 @@ def test_a_grade_without_a_given_gain_is_its_own_gain() -> None:
     assert value("DCG(gain={1:3})@1", {"a": 2}, ["a"]) == 2.0
 
 
+def test_the_largest_grade_can_have_a_gain() -> None:
+    assert value("DCG(gain={1000:3})@1", {"a": 1000}, ["a"]) == 3.0
+
+
 @pytest.mark.parametrize("gain", [-1, float("nan"), float("inf"), 1.1e15, 10**400, Fraction(10**400), "1", None, True])
 def test_a_gain_is_a_number_from_0_to_the_limit(gain: Any) -> None:
     with pytest.raises(UsageError, match="gain"):

@@ -7,12 +7,16 @@ import math
 import pickle
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 import rankproof as rp
+from rankproof._align.hits import Hits
 from rankproof.errors import UsageError
 from rankproof.measures import Measure, parse_measure, parse_measures
+from rankproof.measures._base import Advice, BinaryCutoffMeasure, SummedMeasure
+from rankproof.measures._relevant import SumParts, equal_parts, relevant_found
 from support.examples import examples
 from support.qrels_and_runs import Grades, Scores, aligned, by_query, qrels_of, ranked, runs
 
@@ -124,6 +128,24 @@ def test_judged_only_is_a_parameter_that_prints_parses_compares_and_pickles(name
     plain = measure(judged_only=False)
     assert "judged_only" not in plain.parameters()
     assert isinstance(measure, type(plain))
+
+
+def test_a_measure_of_a_user_takes_judged_only_and_its_name_says_so() -> None:
+    class Found(SummedMeasure, BinaryCutoffMeasure):
+        name = "Found"
+        title = "Found documents"
+        definition = "Relevant documents in the top k."
+        source = "this test"
+        advice = Advice("finding", "you test judged_only.", "you test anything else.")
+
+        def parts(self, hits: Hits) -> SumParts:
+            return equal_parts(hits, relevant_found(hits, self.least).at_within(self.depth), np.ones(len(hits.queries)))
+
+    hits = aligned({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}})
+    whole, judged = Found() @ 1, Found()(judged_only=True) @ 1
+    assert (str(whole), str(judged)) == ("Found@1", "Found(judged_only=True)@1")
+    assert whole != judged
+    assert (whole.values(hits).tolist(), judged.values(hits).tolist()) == ([0], [1])
 
 
 def test_judged_only_is_checked_and_has_no_bounds_of_unjudged_documents() -> None:

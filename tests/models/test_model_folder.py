@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rankproof._data.identity import identity, identity_key
-from rankproof.errors import ExternalError, UsageError
+from rankproof.errors import ExternalError, RankproofError, UsageError
 from rankproof.models._bert import Bert, CrossEncoder
 from support.tiny_bert import TEXTS, bert_tensors, write_bert, write_modules
 
@@ -256,3 +256,12 @@ def test_the_prompts_of_the_model_are_shown(tmp_path: Path) -> None:
     folder = write_bert(tmp_path / "m")
     (folder / "config_sentence_transformers.json").write_text('{"prompts": {"query": "query: ", "passage": "passage: "}}')
     assert Bert(str(folder)).load().facts()["prompts"] == {"query": "query: ", "passage": "passage: "}
+
+
+def test_a_settings_file_that_never_ends_is_rejected(tmp_path: Path) -> None:
+    folder = write_bert(tmp_path / "m")
+    write_modules(folder, pooling={})
+    (folder / "1_Pooling" / "config.json").unlink()
+    (folder / "1_Pooling" / "config.json").symlink_to("/dev/zero")
+    with pytest.raises(RankproofError, match=r"1_Pooling/config.json: is a device"):
+        Bert(str(folder)).load()

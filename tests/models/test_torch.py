@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from rankproof.errors import ExternalError, MissingExtraError, UsageError
 from rankproof.models._base import TokenEncoder, remote_code_note
 from rankproof.models._bert import Bert, CrossEncoder
 from rankproof.models._torch import SentenceTransformer, TorchCrossEncoder
-from support.tiny_bert import TEXTS, write_bert, write_modules
+from support.tiny_bert import TEXTS, bert_tensors, write_bert, write_modules
 from support.torch_oracle import oracle
 
 
@@ -198,3 +199,24 @@ def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
     oracle("sentence_transformers")
     with pytest.raises(ExternalError, match="sentence-transformers cannot load it"):
         TorchCrossEncoder(str(tmp_path)).load()
+
+
+@pytest.mark.parametrize("kind", [SentenceTransformer, TorchCrossEncoder])
+def test_weights_that_lack_a_tensor_are_rejected_and_not_filled_at_random(kind: type[Any], tmp_path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    folder = write_bert(tmp_path / "m", labels=1)
+    tensors = bert_tensors(labels=1)
+    save_file(
+        {name: tensors[name] for name in tensors if name != "encoder.layer.1.output.dense.weight"}, folder / "model.safetensors"
+    )
+    with pytest.raises(ExternalError, match=r"the weights lack tensors .* such as .*layer\.1\.output\.dense\.weight"):
+        kind(str(folder), device="cpu").load()
+
+
+def test_an_encoder_without_a_pooler_is_loaded_without_a_word_on_standard_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_bert(tmp_path / "m")
+    assert SentenceTransformer(str(folder), device="cpu").load().encode(["a pan"]).shape == (1, 32)
+    assert "pooler" not in capfd.readouterr().err

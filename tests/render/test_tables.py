@@ -5,13 +5,17 @@ import re
 import numpy as np
 import pytest
 
+from rankproof._data.table import Column, Table
 from rankproof._evaluation.notes import Note
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._render import result as as_latex
 from rankproof._render import result as as_markdown
 from rankproof._render import result as as_text
 from rankproof._render.formats import RenderOptions
+from rankproof._render.terminal import TablePrinter
 from rankproof.measures import parse_measures
+
+QUESTION = "a question of many words that goes on and on to the end"
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
 
@@ -142,3 +146,16 @@ def test_latex_is_a_booktabs_table_ready_to_paste() -> None:
         r"\end{tabular}",
     ]
     assert as_latex.render_latex(TWO, RenderOptions(per_query=True)).count(r"\end{longtable}") == 2
+
+
+@pytest.mark.parametrize(
+    ("width", "blocks", "shown"), [(60, 1, "a question of many words …"), (40, 3, QUESTION), (100, 1, QUESTION)]
+)
+def test_the_texts_of_queries_are_cut_before_a_table_is_split(width: int, blocks: int, shown: str) -> None:
+    columns = (Column("query"), Column("value", "value"), Column("text"), Column("relevant"))
+    printer = TablePrinter(RenderOptions(width=width))
+    printer.summary(Table("queries", "", columns, (("q1", 0.5, QUESTION, "doc1"),)))
+    lines = printer.text().splitlines()
+    assert sum(line.startswith("query") for line in lines) == blocks
+    assert shown.rstrip(" …") in printer.text()
+    assert blocks > 1 or max(map(len, lines)) <= max(width, len(QUESTION) + 40)

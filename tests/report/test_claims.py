@@ -29,7 +29,7 @@ def test_the_section_has_the_decision_the_counts_and_the_bounds() -> None:
     means = found.tables[0]
     assert means.title == "Answers by the judge tiny, not calibrated: n = 4 questions"
     assert [row[-1] for row in means.rows] == ["1 abstained", "1 failed"]
-    assert means.sentences == ("short: Faithfulness is between .500 and .750, with 1 failed question at 0 or at 1.",)
+    assert means.sentences == ("short: Faithfulness is between 0.500 and 0.750, with 1 failed question at 0 or at 1.",)
 
 
 def test_the_baseline_is_marked() -> None:

@@ -60,7 +60,8 @@ def test_tops_judgements_and_ranks_follow_their_counts(blocks: dict[str, Block])
     assert len(documents["ids"]) == len(documents["texts"]) == len(set(documents["ids"]))
     for system in details["systems"]:
         assert sum(system["counts"]) == len(system["docs"])
-        assert len(system["ranks"]) == len(judged["docs"])
+        assert len(system["ranks"]) == sum(judged["ranked"]) < len(judged["docs"])
+        assert len(system["scores"]) == len(system["docs"])
         assert max(system["counts"]) <= blocks["data"]["top"]
         assert max(system["docs"] + judged["docs"]) < len(documents["ids"])
 
@@ -73,7 +74,8 @@ def test_compared_ranks_are_the_ranks_in_the_baseline() -> None:
     assert [ids[doc] for doc in second["docs"]] == ["d2", "d3", "d4", "d1"]
     assert second["compared_ranks"] == [2, 3, 4, 1]
     assert first["compared_ranks"] is None
-    assert dict(zip((ids[doc] for doc in details["judged"]["docs"]), second["ranks"], strict=True)) == {"d1": 4, "d4": 3}
+    assert dict(zip((ids[doc] for doc in details["judged"]["docs"]), second["ranks"], strict=False)) == {"d1": 4}
+    assert details["judged"]["ranked"] == [1]
 
 
 def test_a_document_that_the_baseline_lacks_has_baseline_rank_0() -> None:
@@ -164,7 +166,7 @@ def test_numbers_are_short_and_never_infinite() -> None:
 def test_snippets_have_one_length_that_shrinks_with_their_number() -> None:
     documents = DocumentList()
     documents.indices_of([f"d{at}" for at in range(60_000)])
-    texts = documents.columns({f"d{at}": "x" * 1_000 for at in range(60_000)}, {})["texts"]
+    texts = documents.columns({f"d{at}": "x" * 1_000 for at in range(60_000)}, {}, {})["texts"]
     assert {len(str(text)) for text in texts} == {181}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -18,9 +19,8 @@ from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import input_from_results
 from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
-from rankproof._data.text import percent
 from rankproof._report.context import ReportContext
-from rankproof._report.elements import KeyFigure, Section, as_sentence, signed_difference
+from rankproof._report.elements import Section, as_sentence, signed_difference
 from rankproof._report.page import render_report
 from rankproof._report.sections import FOLDED_SECTIONS, OPEN_SECTIONS
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
@@ -32,8 +32,8 @@ from support.plot_results import wide_results
 from support.small_results import small_results
 
 SECTIONS = (
-    *("decision", "systems", "warnings", "pairs", "steps", "pareto", "latency", "measures", "segments", "diagnosis"),
-    *("movement", "unjudged", "notes", "provenance", "definitions"),
+    *("decision", "systems", "warnings", "pairs", "steps", "pareto", "latency", "measures", "recall", "segments"),
+    *("diagnosis", "movement", "unjudged", "notes", "provenance", "definitions"),
 )
 
 
@@ -138,32 +138,57 @@ def test_the_page_begins_with_the_decision() -> None:
     assert " ".join((found.lead, *found.sentences)) == str(decision)
     assert decision.decided
     assert (decision.systems, decision.baseline) == (("good",), None)
-    assert found.figures[0] == KeyFigure("Decision", "Ship good", f"risk {percent(decision.risk)}")
+    assert not found.figures
 
 
-def test_the_gain_is_over_the_baseline_with_its_interval() -> None:
+def test_the_picture_has_every_system_against_the_chosen_one_best_first_with_the_margin() -> None:
     results = results_with_periods({"weak": 1, "bm25": 2, "good": 40})
-    comparison = compare_inputs(input_from_results(results))
-    pair = comparison.against_baseline()["good"]
-    assert pair.ci is not None
-    (card,) = [figure for figure in sections_of(results)["decision"].figures if figure.label.startswith("Gain")]
-    low, high = (f"{100 * end:.2f}" for end in pair.ci)
-    assert card == KeyFigure("Gain over bm25", f"+{100 * pair.difference:.2f} pp", f"95% CI {low} to {high}")
+    decision = compare_inputs(input_from_results(results)).decision
+    chart = sections_of(results)["decision"].charts[0]
+    names = re.findall(r'<text[^>]* text-anchor="end"[^>]*>(good|bm25|weak)</text>', chart.svg)
+    assert names == ["good", "bm25", "weak"]
+    shown = [f"{-100 * pair.difference:.2f} pp" for pair in decision.against]
+    assert len(shown) == 2
+    assert all(number in chart.svg for number in shown)
+    assert 'class="band"' in chart.svg
+    assert f"Shaded: within the margin of {100 * decision.margin:g} pp." in chart.about
 
 
-def test_a_gain_on_few_queries_has_their_count_and_no_interval() -> None:
-    (card,) = [
-        figure
-        for figure in sections_of(results_with_periods({"weak": 1, "bm25": 8, "good": 40}))["decision"].figures
-        if figure.label.startswith("Gain")
+def test_a_row_of_the_picture_leads_to_the_queries_on_which_the_system_loses_most() -> None:
+    chart = sections_of(results_with_periods({"weak": 1, "bm25": 2, "good": 40}))["decision"].charts[0]
+    addresses = re.findall(r'<a href="#queries\?([^"]*)">', chart.svg)
+    assert [parse_qs(unescape(address)) for address in addresses] == [
+        {"a": ["good"], "sort": ["value"], "measure": ["nDCG@10"]},
+        {"a": ["bm25"], "b": ["good"], "sort": ["difference"], "measure": ["nDCG@10"]},
+        {"a": ["weak"], "b": ["good"], "sort": ["difference"], "measure": ["nDCG@10"]},
     ]
-    assert card.about == "4 of 40 queries differ, too few for an interval"
+    assert 'role="group"' in chart.svg
+
+
+def test_other_measures_have_their_own_picture_and_table_without_a_margin() -> None:
+    sections = sections_of(made_results())
+    measures = [chart.measure for chart in sections["decision"].charts]
+    assert measures == [name for name, _ in sections["systems"].by_measure]
+    assert len(measures) > 1
+    assert all('class="band"' not in chart.svg or "Shaded" not in chart.about for chart in sections["decision"].charts[1:])
+    assert "is exploratory" in sections["systems"].by_measure[1][1].notes[0]
+    page = render_report(made_results())
+    for measure in measures[1:]:
+        assert len(re.findall(rf'data-measure="{re.escape(measure)}" hidden', page)) == 2
+
+
+def test_many_systems_leave_out_what_every_pair_has() -> None:
+    names = [f"system {at:02}" for at in range(25)]
+    page = render_report(wide_results(names, [f"q{at}" for at in range(40)], growth=1.1))
+    assert page.count("exploratory: every pair of systems") == 0
+    assert page.count('class="chart small"') == 5
+    assert len(page) < 1_000_000
 
 
 def test_an_open_decision_names_the_leading_system() -> None:
     found = sections_of(small_results())["decision"]
     assert found.lead.startswith("Not decided: ")
-    assert found.figures[0] == KeyFigure("Decision", "Not decided", "bm25 leads")
+    assert not found.figures
 
 
 def test_only_what_most_readers_need_is_open() -> None:
@@ -231,7 +256,7 @@ def test_systems_without_a_significant_difference_are_not_called_better() -> Non
 def test_one_system_is_neither_slowest_nor_ordered() -> None:
     found = sections_of(small_results(("bm25",), ("q",)))
     assert found["latency"].sentences[0].startswith("bm25 takes ")
-    assert found["decision"].figures[0] == KeyFigure("Decision", "One system", "bm25")
+    assert not found["decision"].charts
     page = render_report(small_results(("bm25",), ("q",)))
     assert "n = 1 queries" not in page
 

@@ -133,7 +133,7 @@ def test_the_list_says_who_labelled_how_many_and_the_command(folder: Path, peopl
     assert "11 of 1 question to label; 3 labelled by ann; 1 labelled by bob" in page
     assert f"rankproof answers {folder} --labels {people}" in page
     assert f"Label claims of log, folder {folder.name}" in page
-    assert "EM: secret-one .000, secret-two .000." in page
+    assert "EM: secret-one 0.000, secret-two 0.000." in page
     with serving([folder]) as visitor:
         assert 'href="/r/1/label"' in visitor.enter().get("/r/1").text
 

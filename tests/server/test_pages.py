@@ -164,7 +164,10 @@ def test_an_unreadable_folder_has_an_error_page(guest: Visitor) -> None:
 
 def test_the_report_is_that_of_the_report_command_with_links(guest: Visitor, home: Path) -> None:
     seen = guest.get(f"/r/{ids(guest)['newer']}")
-    whole = render_report(ResultsLibrary([str(home / "new")]).results(ResultsLibrary([str(home / "new")]).entries()[0]))
+    results = ResultsLibrary([str(home / "new")]).results(ResultsLibrary([str(home / "new")]).entries()[0])
+    newer = ids(guest)["newer"]
+    served = {"bench": f"/bench?r={newer}", "documents": f"/api/r/{newer}/bench/document"}
+    whole = render_report(results, served=served)
     assert seen.status == 200
     assert re.sub(r' <span class="beside"><a href="/">.*?</span>', "", seen.text, count=1) == whole
     assert "&lt;a href" not in seen.text

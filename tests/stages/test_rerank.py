@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from rankproof._data.arrays import FloatArray
 from rankproof._data.dataset import Query
 from rankproof._fusion.normalisations import ScoreLists, z_score
+from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError
 from rankproof.stages import BM25, BiEncoderScorer, CrossEncoderScorer, Dense, KeywordScorer, MaxSim, Rerank
-from rankproof.stages._base import BuildContext, QueryTimer
+from rankproof.stages._base import BuildContext, QueryTimer, Searcher, Stage
 from rankproof.stages._rerank import rerank_top
 from rankproof.stages._scorers import LoadedPassageScorer, PassageScorer, ScoresOfPassages, shared_words
 from support.small_models import HashedWords, SentencesOnly, SharedWords
@@ -233,3 +234,30 @@ def test_wrong_settings_are_refused(options: dict[str, Any], words: str) -> None
 def test_scorers_refuse_unknown_fields(scorer: Any) -> None:
     with pytest.raises(UsageError, match="no document has a text field called colour"):
         scorer(fields=("colour",)).build(GROUND)
+
+
+def test_a_scorer_of_ones_own_is_checked_by_its_options() -> None:
+    @dataclass(frozen=True)
+    class Near(PassageScorer):
+        target: Annotated[int, Option("the best length", least=1)] = 300
+
+        def load(self, context: BuildContext) -> ScoresOfPassages:
+            return lambda query, passages: [-abs(len(passage) - self.target) for passage in passages]
+
+    assert Near().target == 300
+    with pytest.raises(UsageError, match="target is 0"):
+        Near(target=0)
+
+
+def test_a_stage_of_ones_own_is_checked_by_its_options() -> None:
+    @dataclass(frozen=True)
+    class Deep(Stage):
+        size: Annotated[int, Option("the size", least=1)] = 2
+        depth: int = 100
+
+        def build(self, context: BuildContext) -> Searcher:
+            raise AssertionError
+
+    assert Deep().depth == 100
+    with pytest.raises(UsageError, match="size is 0"):
+        Deep(size=0)

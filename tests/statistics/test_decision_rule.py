@@ -43,6 +43,20 @@ def decided(
     return found, select(estimates, found, costs or [None] * len(systems))
 
 
+def test_the_error_of_a_weighted_difference_is_that_of_the_jackknife() -> None:
+    values = np.array([[0.9, 0.1], [0.2, 0.4], [0.5, 0.5], [0.8, 0.3], [0.1, 0.6]])
+    weights = np.array([5.0, 1.0, 2.0, 1.0, 3.0])
+    differences = values[:, 0] - values[:, 1]
+    mean = np.average(differences, weights=weights)
+    without = [np.average(np.delete(differences, at), weights=np.delete(weights, at)) for at in range(5)]
+    jackknife = sum((value - mean) ** 2 for value in without)
+    size = weights.sum() ** 2 / (weights**2).sum()
+    further = (weights * differences**4).sum() / (weights * differences**2).sum()
+    found = pair_estimates(values, weights)
+    assert found.differences[0, 1] == pytest.approx(mean)
+    assert found.errors[0, 1] ** 2 == pytest.approx(jackknife + max(jackknife / size, further / (size * (size - 1))))
+
+
 @pytest.mark.parametrize(
     ("systems", "costs", "margin", "expected", "chosen"),
     [
@@ -160,3 +174,15 @@ def test_a_race_of_three_has_the_correlation_of_two_differences_from_the_third()
     for deviation in (0.25, 0.5):
         found = rival_correlations(pair_estimates(values * [1, 1, deviation]), 9)
         assert found[2] == pytest.approx(deviation**2 / (1 + deviation**2), abs=0.02)
+
+
+def test_a_group_of_equal_queries_counts_as_one_query_and_groups_of_one_as_queries_of_equal_weight() -> None:
+    values = np.random.default_rng(1).random((40, 3))
+    groups = np.repeat(np.arange(40), 5)
+    grouped, single = pair_estimates(np.repeat(values, 5, axis=0), None, groups), pair_estimates(values, np.ones(40))
+    for name in ("differences", "errors", "freedom", "size"):
+        assert np.allclose(getattr(grouped, name), getattr(single, name))
+    weights = np.random.default_rng(2).random(40)
+    alone, weighted = pair_estimates(values, weights, np.arange(40)), pair_estimates(values, weights)
+    assert np.allclose(alone.errors, weighted.errors)
+    assert np.allclose(alone.differences, weighted.differences)

@@ -248,6 +248,12 @@ def test_the_expansion_equals_the_exact_p(of: list[int], z: float) -> None:
         assert expanded_p(apart * unit) == pytest.approx(exact_p(apart), rel=1e-3)
 
 
+def test_the_expansion_does_not_depend_on_the_unit_of_the_differences() -> None:
+    apart = signed(np.random.default_rng(1).choice([1, 2, 3], 200), 1.5)
+    for unit in (0.5, 0.125, 4.0):
+        assert expanded_p(apart * unit) == pytest.approx(expanded_p(apart), rel=1e-13)
+
+
 def test_the_expansion_of_twenty_thousand_differences_equals_the_binomial_p_to_seven_digits() -> None:
     for wins in (10_010, 10_139, 10_250):
         apart = np.repeat([0.2, -0.2], [wins, 20_000 - wins])

@@ -85,6 +85,12 @@ def test_labels_of_few_queries_are_few_labels(seen: dict[str, int]) -> None:
     assert [found.has_few_labels for found in worlds] == ["queries_seen" in seen] * 5
 
 
+@pytest.mark.parametrize(("queries", "seen", "few"), [(20, 50, False), (19, 50, True), (20, 49, True)])
+def test_twenty_queries_with_fifty_labels_are_enough(queries: int, seen: int, few: bool) -> None:
+    found = simulation(np.random.default_rng(5), pairs_seen=60)
+    assert replace(found, queries=queries, seen=seen).has_few_labels == few
+
+
 def test_a_good_judge_narrows_the_interval_and_a_random_one_does_not_bias_it() -> None:
     chance = np.random.default_rng(11)
     for sees, errs, low, high in ((0.97, 0.03, 0.5, 0.75), (0.5, 0.5, 0.97, 1.01)):

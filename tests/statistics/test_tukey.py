@@ -47,6 +47,13 @@ def test_a_quantile_is_exceeded_with_the_rest_of_the_probability(groups: int, fr
     assert studentized_range_above(q, groups, freedom) == pytest.approx(0.05, rel=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_rounding_is_no_variance_in_any_unit(unit: float) -> None:
+    values = (np.random.default_rng(1).random((40, 1)) + np.array([0.1, 0.2, 0.7])) * unit
+    assert tukey_hsd(values) is None
+    assert tukey_hsd(values + np.random.default_rng(2).normal(0, 1e-3, (40, 3)) * unit) is not None
+
+
 def test_one_way_is_the_test_of_scipy() -> None:
     values = np.random.default_rng(1).random((20, 4))
     found, want = tukey_hsd(values, by_query=False), stats.tukey_hsd(*values.T)

@@ -51,7 +51,7 @@ def blas_threads(item: int, report: Report) -> list[int]:
 def wrong_input(item: int, report: Report) -> int:
     if item == 1:
         raise InputError("what", fix="correct it", source="file", line=7)
-    time.sleep(60)
+    time.sleep(600)
     return item
 
 

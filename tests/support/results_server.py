@@ -16,12 +16,14 @@ from urllib.parse import urlsplit
 from rankproof._data.dataset import Dataset
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._evaluation.result import Result
+from rankproof._io.paths import cache_home
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
 from rankproof._server.answers.feature import AnswerBench
 from rankproof._server.api import Api, ApiRoute, Permission
 from rankproof._server.bench.documents import LibraryDocuments
-from rankproof._server.bench.feature import Bench
+from rankproof._server.bench.feature import Bench, FindInResults
+from rankproof._server.bench.live import LiveBench
 from rankproof._server.cases.feature import CasesAndNotes
 from rankproof._server.features import Feature
 from rankproof._server.grading import Grading
@@ -34,6 +36,7 @@ from rankproof._server.library import ResultsLibrary
 from rankproof._server.nuggets_page import NuggetsPage
 from rankproof._server.pages import JudgingViews, Router
 from rankproof._server.server import Server
+from rankproof._workbench.workbench import SystemsWorkbench
 from support.small_results import small_results
 
 MEASURES = ["nDCG@10", "RR@10"]
@@ -108,12 +111,18 @@ class Visitor:
 
 
 def usual_features(
-    library: ResultsLibrary, views: JudgingViews, people: Sequence[str], permissions: Collection[Permission]
+    library: ResultsLibrary,
+    views: JudgingViews,
+    people: Sequence[str],
+    permissions: Collection[Permission],
+    documents: FindInResults | None = None,
 ) -> list[Feature]:
     """The features of `rankproof serve`."""
     writes = "edit" in permissions
     notes, answers = (kind(library, tuple(people), writes=writes) for kind in (CasesAndNotes, AnswerBench))
-    return [HomeTrends(library), Bench(library, LibraryDocuments(views.texts.dataset)), Grading(library, views), notes, answers]
+    bench = Bench(library, documents or LibraryDocuments(views.texts.dataset))
+    live = LiveBench(bench, SystemsWorkbench(library, cache_home(), edit=writes))
+    return [HomeTrends(library), bench, live, Grading(library, views), notes, answers]
 
 
 @contextmanager
@@ -129,6 +138,7 @@ def serving(
     permissions: Collection[Permission] = (),
     routes: Callable[[ResultsLibrary], Iterable[ApiRoute]] = lambda library: (),
     features: Callable[[ResultsLibrary, JudgementLog | None], Sequence[Feature]] | None = None,
+    documents: FindInResults | None = None,
 ) -> Iterator[Visitor]:
     """A server in a thread, and a visitor who has the address; an error inside fails the test."""
     log = None if judge is None else JudgementLog(str(judge))
@@ -137,7 +147,7 @@ def serving(
     nuggets_page = None if nuggets is None else NuggetsPage(library, str(nuggets))
     judging = None if log is None else JudgingPage(log, *assessors)
     views = JudgingViews(library, judging, DocumentTexts(dataset), queue)
-    parts = usual_features(library, views, assessors, permissions) if features is None else features(library, log)
+    parts = usual_features(library, views, assessors, permissions, documents) if features is None else features(library, log)
     allowed: set[Permission] = {*permissions}
     if log is not None and not views.is_drawn:
         allowed.add("judge")

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 from rankproof._cli.main import main
 from tools.attacks.command import MEMORY, ending_of
-from tools.attacks.hostile import DEEP_KEY, ENDLESS, FILES, RESULTS, endless_pipe
+from tools.attacks.hostile import DEEP_KEY, ENDLESS, FILES, LOOKS, RESULTS, endless_pipe
 
 _EXPERIMENT = """dataset = "sample"
 [systems.bm25]
@@ -74,9 +74,10 @@ Row = tuple[str, list[tuple[str, str]]]
 
 def results_rows(home: Path, quick: bool) -> Iterator[Row]:
     """For each hostile results folder: each command, and what is wrong with its ending."""
-    for title, attack in RESULTS.items():
+    looking = {verb: OVER_RESULTS[verb] for verb in ("compare", "run")}
+    for title, attack in (*RESULTS.items(), *LOOKS.items()):
         found = []
-        for verb, arguments in _some(OVER_RESULTS, title, quick).items():
+        for verb, arguments in (looking if title in LOOKS else _some(OVER_RESULTS, title, quick)).items():
             folder = _copy(home / "good", home / "hostile")
             name = attack(folder)
             words = [word.replace("RESULTS", "hostile") for word in arguments]

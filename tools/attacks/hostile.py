@@ -97,6 +97,11 @@ RESULTS: Mapping[str, Callable[[Path], str]] = {
     ),
 }
 """What is hostile in a results folder, and a function that makes it so and gives the name of the file."""
+LOOKS: Mapping[str, Callable[[Path], str]] = {
+    "`looks.jsonl` is a named pipe": lambda at: _replaced(at, "looks.jsonl", os.mkfifo),
+    "`looks.jsonl` is a link to `/dev/zero`": _linked("looks.jsonl", "/dev/zero"),
+}
+"""What is hostile in the log of looks, which `compare` and `run` read."""
 
 
 def _dictionary_bomb(path: Path) -> None:

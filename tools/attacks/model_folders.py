@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,9 +26,13 @@ import numpy as np
 
 from rankproof.errors import RankproofError
 from rankproof.models._bert import Bert, CrossEncoder
+from rankproof.models._entailment import entailment_by_name
+from rankproof.models._torch import SentenceTransformer
+from rankproof.models._trained.checkpoint import TrainedEncoder, save_checkpoint
 from support.tiny_bert import TEXTS, write_bert, write_modules
+from support.trained_encoders import shape_of, tokenizer_of
 
-_SECONDS = 60
+_SECONDS = 120
 _HEAD_BYTES = 2000
 """The part of a binary file in which a changed byte is not a weight."""
 _VALUES: tuple[Any, ...] = (
@@ -61,6 +66,18 @@ class ModelKind:
     use: Callable[[str], Any]
 
 
+def _entailment(folder: Path) -> None:
+    labels = {"0": "entailment", "1": "neutral", "2": "contradiction"}
+    write_bert(folder, labels=3, id2label=labels)
+
+
+def _checkpoint(folder: Path) -> None:
+    from rankproof.models._trained.torch_net import initialise_network
+
+    shape = shape_of("bytes")
+    save_checkpoint(folder, initialise_network(shape, 3), shape, tokenizer_of("bytes"), {})
+
+
 def _with_modules(folder: Path) -> None:
     write_modules(write_bert(folder), pooling={"pooling_mode_mean_tokens": True, "word_embedding_dimension": 32})
 
@@ -71,6 +88,9 @@ KINDS: Mapping[str, ModelKind] = {
     "cross-encoder": ModelKind(
         lambda folder: write_bert(folder, labels=1), lambda path: CrossEncoder(path, max_tokens=32).load().scores("a pan", TEXTS)
     ),
+    "entailment": ModelKind(_entailment, lambda path: entailment_by_name(path).load().probabilities("a steel pan", TEXTS)),
+    "trained checkpoint": ModelKind(_checkpoint, lambda path: TrainedEncoder(path).load().encode(TEXTS)),
+    "sentence-transformers": ModelKind(_with_modules, lambda path: SentenceTransformer(path, device="cpu").load().encode(TEXTS)),
 }
 
 
@@ -85,15 +105,15 @@ def mutations(folder: Path, chance: random.Random) -> Iterator[tuple[str, Callab
         if kind == "key":
             document = json.loads(content)
             what = _changed_value(document, chance)
-            yield f"{name}: {what}", lambda path=path, document=document: path.write_text(json.dumps(document))
+            yield f"{name}: {what}", partial(path.write_text, json.dumps(document))
         elif kind == "whole":
             what, change = chance.choice(list(_WHOLE.items()))
-            yield f"{name}: {what}", lambda path=path, change=change: change(path)
+            yield f"{name}: {what}", partial(change, path)
         else:
             at = chance.randrange(min(len(content), _HEAD_BYTES) if kind == "head" or is_json else len(content))
             snippet = chance.choice(_SNIPPETS) if chance.random() < 0.5 else bytes([content[at] ^ (1 << chance.randrange(8))])
             changed = content[:at] + snippet + content[at + chance.choice((0, len(snippet))) :]
-            yield f"{name}: {snippet[:8]!r} at {at}", lambda path=path, changed=changed: path.write_bytes(changed)
+            yield f"{name}: {snippet[:8]!r} at {at}", partial(path.write_bytes, changed)
 
 
 def _changed_value(document: Any, chance: random.Random) -> str:
@@ -141,7 +161,7 @@ _WHOLE: Mapping[str, Callable[[Path], object]] = {
 
 
 def ending(kind: ModelKind, folder: Path, report: Path) -> str:
-    """What became of the folder: vectors, error, or what is wrong."""
+    """What became of the folder: used, error, or what is wrong."""
     child = os.fork()
     if child == 0:
         _use(kind, folder, report)
@@ -155,6 +175,18 @@ def ending(kind: ModelKind, folder: Path, report: Path) -> str:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return f"did not end in {_SECONDS} seconds"
+
+
+def _in_child(work: Callable[[], object]) -> None:
+    """Does it in a process of its own, as a child that is forked after threads were started can hang."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(70)
+    assert os.waitpid(child, 0)[1] == 0, "the good folder could not be written"
 
 
 def _use(kind: ModelKind, folder: Path, report: Path) -> None:
@@ -174,7 +206,7 @@ def _outcome(kind: ModelKind, folder: Path) -> str:
         return "error" if str(folder.name) in text and ";" in text else f"the file or the fix is not named: {text}"
     except Exception as error:
         return f"internal error: {type(error).__name__}: {error}"
-    return "vectors" if np.isfinite(values).all() else "the values are not finite"
+    return "used" if np.isfinite(values).all() else "the values are not finite"
 
 
 def main(arguments: list[str]) -> int:
@@ -190,14 +222,14 @@ def main(arguments: list[str]) -> int:
         with TemporaryDirectory() as home:
             os.environ["RANKPROOF_CACHE"] = str(Path(home) / "cache")
             good, report = Path(home) / "good", Path(home) / "report"
-            kind.write(good)
+            _in_child(partial(kind.write, good))
             for what, _ in zip(_described(good, Path(home), asked.seed), range(asked.count), strict=False):
                 outcome = ending(kind, Path(home) / "changed", report)
-                counts[outcome if outcome in ("error", "vectors") else "failure"] += 1
-                if outcome not in ("error", "vectors"):
+                counts[outcome if outcome in ("error", "used") else "failure"] += 1
+                if outcome not in ("error", "used"):
                     print(f"{name}: {what}: {outcome}", file=sys.stderr, flush=True)
         failures += counts["failure"]
-        print(f"| {name} | {counts.total()} | {counts['error']} | {counts['vectors']} | {counts['failure']} |", flush=True)
+        print(f"| {name} | {counts.total()} | {counts['error']} | {counts['used']} | {counts['failure']} |", flush=True)
     return 1 if failures else 0
 
 

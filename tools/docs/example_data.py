@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import random
+import runpy
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import rankproof as rp
 from rankproof.models import WordLlama
@@ -197,3 +202,61 @@ def postgres_server() -> Any:
         cursor.execute("CREATE INDEX ON product USING gin (ts)")
         cursor.execute("CREATE INDEX ON product USING hnsw (v vector_cosine_ops)")
     return server
+
+
+def write_traffic_logs() -> None:
+    """The queries of two months, frequent ones far more often than rare ones, some with personal data."""
+    chance, texts = random.Random(3), [query.text for query in rp.read_dataset("sample").queries.values()]
+    for name, start in (("october", 1_759_276_800), ("november", 1_761_955_200)):
+        with open(f"{name}.csv", "w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["session", "user", "time", "query", "action"])
+            for at in range(6000):
+                text = texts[int(124 * chance.random() ** 2)] if at % 500 else "order of ann@example.com"
+                user = f"u{chance.randrange(900)}"
+                rows.writerow([f"{name}-{at}", user, start + 400 * at, text.upper() if at % 2 else text, ""])
+
+
+def write_experiment_history() -> None:
+    """Fourteen past experiments, in which an offline gain was worth half of it online."""
+    chance = random.Random(5)
+    with open("experiments.csv", "w", encoding="utf-8") as file:
+        file.write("experiment,offline,offline_se,online,online_se\n")
+        for at in range(14):
+            gain = chance.gauss(0.005, 0.02)
+            file.write(f"e{at},{gain + chance.gauss(0, 0.007):.4f},0.007,{gain / 2 + chance.gauss(0, 0.006):.4f},0.004\n")
+
+
+def write_shop_log() -> None:
+    """An A/B test in a plain table; users of B click and buy more."""
+    chance = random.Random(2)
+    with open("shop.csv", "w", encoding="utf-8") as file:
+        file.write("lookup,user,time,variant,rank,action\n")
+        for at in range(8000):
+            user = chance.randrange(2000)
+            row, better = f"v{at},u{user},{1_762_128_000 + 100 * at},{'AB'[user % 2]}", user % 2
+            file.write(f"{row},,search\n")
+            for rank in range(1, 6):
+                if chance.random() < (0.3 + 0.1 * better) / rank:
+                    file.write(f"{row},{rank},click\n" + f"{row},{rank},purchase\n" * (chance.random() < 0.3))
+
+
+def log_of_a_search(lists: Mapping[str, Mapping[str, list[str]]]) -> list[str]:
+    """What the search service of the page, `search_service.py`, logs of a search and a click on its first document."""
+    server = runpy.run_path("search_service.py")["service"](
+        {name: own.__getitem__ for name, own in lists.items()}, "service.jsonl"
+    )
+    server.RequestHandlerClass.log_message = lambda *about: None
+    worker = threading.Thread(target=server.serve_forever, daemon=True)
+    worker.start()
+
+    def ask(path: str, **values: str) -> Any:
+        with urlopen(f"http://127.0.0.1:{server.server_port}{path}?{urlencode(values)}") as reply:
+            return json.load(reply)
+
+    shown = ask("/search", q="q001", id="s1", user="ann")
+    ask("/click", doc=shown[0], id="s1", user="ann")
+    server.shutdown()
+    worker.join()
+    server.server_close()
+    return Path("service.jsonl").read_text(encoding="utf-8").splitlines()

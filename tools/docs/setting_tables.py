@@ -13,6 +13,8 @@ from rankproof.stages._registry import SCORERS, STAGES
 from rankproof.stores._registry import STORES
 
 _LONGEST = 60
+_MANY_SHARED = 6
+"""So many keys that two parts share are not written twice."""
 
 
 def stages_table() -> str:
@@ -43,13 +45,25 @@ def store_keys_table() -> str:
 def settings_rows(name: str) -> list[str]:
     """The row of one stage, scorer or store, then the rows of its keys."""
     registry = next(registry for registry in (STAGES, SCORERS, STORES) if name in registry)
-    return [_part_row(registry, name), *map(_meaning_row, keys_of(registry.load(name)).values())]
+    return [_part_row(registry, name, ()), *map(_meaning_row, keys_of(registry.load(name)).values())]
 
 
-def _part_row(registry: Registry[Any], name: str) -> str:
+def _part_row(registry: Registry[Any], name: str, before: Iterable[str]) -> str:
+    """The row of a part; many keys that it shares with a part before it are named only there."""
     extra = next((f" (extra `{part.extra}`)" for part in registry.components if part.name == name and part.extra), "")
-    keys = ", ".join(_key_with_default(setting) for setting in keys_of(registry.load(name)).values()) or "none"
-    return _row((f"`{name}`", f"{registry.summary(name)}{extra}", keys))
+    keys = _shown_keys(registry, name)
+    alike = max(before, key=lambda other: len({*keys} & {*_shown_keys(registry, other)}), default=name)
+    others = [] if alike == name else _shown_keys(registry, alike)
+    lacks = keys_of(registry.load(alike)).keys() - keys_of(registry.load(name)).keys()
+    if len({*keys} & {*others}) >= _MANY_SHARED:
+        without = f" without {', '.join(f'`{key}`' for key in sorted(lacks))}" if lacks else ""
+        own = ", ".join(key for key in keys if key not in others)
+        return _row((f"`{name}`", f"{registry.summary(name)}{extra}", f"as `{alike}`{without}; {own}"))
+    return _row((f"`{name}`", f"{registry.summary(name)}{extra}", ", ".join(keys) or "none"))
+
+
+def _shown_keys(registry: Registry[Any], name: str) -> list[str]:
+    return [_key_with_default(setting) for setting in keys_of(registry.load(name)).values()]
 
 
 def _meaning_row(setting: Setting) -> str:
@@ -62,7 +76,10 @@ def _key_with_default(setting: Setting) -> str:
 
 
 def _parts_table(kind: str, registry: Registry[Any]) -> str:
-    return _table((kind, "what it does", "keys and defaults"), (_part_row(registry, name) for name in registry.names()))
+    return _table(
+        (kind, "what it does", "keys and defaults"),
+        (_part_row(registry, name, registry.names()[:at]) for at, name in enumerate(registry.names())),
+    )
 
 
 def _meanings_table(*registries: Registry[Any]) -> str:

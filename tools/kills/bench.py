@@ -55,7 +55,7 @@ class Bench(Serve):
     def clear(self) -> None:
         super().clear()
         shutil.copytree(self.data / "results", self.target / "results")
-        self._said: dict[str, Any] = {}
+        self._written: dict[str, Any] = {}
 
     def changes(self) -> Iterator[Change]:
         """The changes in their order: the route below the results, and the body."""
@@ -73,14 +73,14 @@ class Bench(Serve):
             text = _text_of(self.target / name)
             if text and not text.endswith("\n"):
                 raise RecoveryError(f"the last line of {name} is incomplete")
-        self._check_said({name: _text_of(self.target / name) for name in self.files})
-        self._check_person()
+        self._check_written({name: _text_of(self.target / name) for name in self.files})
+        self.check_user()
 
-    def _check_said(self, texts: Mapping[str, str]) -> None:
+    def _check_written(self, texts: Mapping[str, str]) -> None:
         """Everything that was confirmed is in the files."""
         whole = "\n".join(texts.values())
-        if lost := [said for said in self._said.values() if said not in whole]:
-            raise RecoveryError(f"{len(lost)} of {len(self._said)} confirmed changes are lost, first {lost[0]!r}")
+        if lost := [text for text in self._written.values() if text not in whole]:
+            raise RecoveryError(f"{len(lost)} of {len(self._written)} confirmed changes are lost, first {lost[0]!r}")
 
     def _lines(self, path: Path) -> list[str]:
         return sorted(_without_moments(line) for line in _text_of(path).splitlines())
@@ -91,9 +91,9 @@ class Bench(Serve):
             return
         person = Person(address)
         for number, (route, body) in enumerate(self.changes()):
-            if str(number) not in self._said:
+            if str(number) not in self._written:
                 self._make(person, route, body)
-                self._said[str(number)] = self._mark(route, body)
+                self._written[str(number)] = self._mark(route, body)
         process.send_signal(signal.SIGTERM)
 
     def _make(self, person: Person, route: str, body: dict[str, Any]) -> None:
@@ -133,13 +133,16 @@ class Preferences(Bench):
             return
         person = Person(address)
         duel = person.ask("/api/r/1/answers/duel")
-        if not len(self._said) <= duel["done"] <= len(self._said) + 1:
-            raise RecoveryError(f"{duel['done']} preferences are kept where {len(self._said)} were confirmed")
+        if not len(self._written) <= duel["done"] <= len(self._written) + 1:
+            raise RecoveryError(f"{duel['done']} preferences are kept where {len(self._written)} were confirmed")
+        for line in _text_of(self.target / self.files[0]).splitlines():
+            query = json.loads(line)["query"]
+            self._written[query.removeprefix("q")] = f'"query": "{query}"'
         while duel["key"]:
             better = "first" if duel["first"] < duel["second"] else "second"
             number = duel["text"].split()[-1]
             duel = person.ask("/api/r/1/answers/duel", {"key": duel["key"], "preferred": better})
-            self._said[number] = f'"query": "q{number}"'
+            self._written[number] = f'"query": "q{number}"'
         process.send_signal(signal.SIGTERM)
 
 
@@ -153,7 +156,7 @@ class Prove(Bench):
         return {**super().environment(), "XDG_CACHE_HOME": str(self.work / "cache")}
 
     def content(self, path: Path) -> Any:
-        """The values of each results folder; a proof that was made again is another folder with the same values."""
+        """The values of each results folder; a proof that was computed again is another folder with the same values."""
         shown: dict[str, Any] = {}
         for file in sorted(path.glob("*/result.json")):
             document = json.loads(file.read_text(encoding="utf-8"))
@@ -166,7 +169,7 @@ class Prove(Bench):
         found = self.content(self.target)
         if known is not None and any(values not in known or known[values] != files for values, files in found.items()):
             raise RecoveryError("a results folder is neither the first nor the complete proof")
-        self._check_person()
+        self.check_user()
 
     def _judge_all(self, process: subprocess.Popen[bytes]) -> None:
         address = self._address(process)

@@ -104,6 +104,7 @@ class Campaign:
                 self.kills += 1
                 return False
             changes = self._wait(process, pipe)
+        self.workload.check_user()
         self._check_ended(process)
         self._seconds = time.monotonic() - began
         self._changes = self._changes or changes

@@ -65,15 +65,11 @@ class Serve(Workload):
         if text and not text.endswith("\n"):
             raise RecoveryError("the last line of the judgements is incomplete")
         self._check_kept({(line.split()[0], line.split()[2]) for line in text.splitlines()})
-        self._check_person()
+        self.check_user()
 
     def check_finished(self) -> None:
-        self._check_person()
+        self.check_user()
         super().check_finished()
-
-    def _check_person(self) -> None:
-        if self._problem:
-            raise RecoveryError(self._problem)
 
     def _check_kept(self, kept: set[Pair]) -> None:
         if not self._confirmed <= kept or len(kept) > len(self._confirmed) + 1:

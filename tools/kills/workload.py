@@ -43,6 +43,8 @@ class Workload(ABC):
         self._wanted: Any = None
         self._names: set[str] = set()
         self._had_old = False
+        self._problem = ""
+        """What the user of the command noticed."""
 
     @abstractmethod
     def write_inputs(self) -> None:
@@ -120,6 +122,11 @@ class Workload(ABC):
     def keep(self, number: int) -> Path:
         """Moves `work` aside, to look at a finding."""
         return self.work.rename(self.folder / f"finding-{number}")
+
+    def check_user(self) -> None:
+        """What the user of the command noticed is a finding."""
+        if self._problem:
+            raise RecoveryError(self._problem)
 
     def rankproof(self, *arguments: str | Path) -> None:
         """Runs a command undisturbed."""

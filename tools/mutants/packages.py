@@ -54,6 +54,7 @@ PACKAGES = (
             "tests/evaluation",
             "tests/judge/test_claim_measures.py",
             "tests/judge/test_claim_scores.py",
+            "tests/judge/test_criterion.py",
         ),
         share=30,
     ),

@@ -89,6 +89,8 @@ def _owner(node: ast.AST, owner: _Owner) -> _Owner:
 def _is_left_out(node: ast.AST) -> bool:
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
         return True
+    if isinstance(node, ast.FunctionDef) and any(ast.unparse(decorator) == "overload" for decorator in node.decorator_list):
+        return True
     if isinstance(node, ast.keyword) and node.arg == "strict":
         return True
     return isinstance(node, ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom)

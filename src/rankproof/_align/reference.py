@@ -65,6 +65,7 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQuer
         return judge_by_code(judge_qrels, qrels, only)
     kept = None if only is None else frozenset(only)
     grades = {query: docs for query, docs in qrels.items() if kept is None or query in kept}
+    # From the highest grade: the ideal ranking of nDCG is then a prefix of each group.
     flat = [sorted(docs.values(), reverse=True) for docs in grades.values()]
     table = JudgedTable(
         grades=grades,
@@ -141,6 +142,7 @@ def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hit
 def _query_hits(table: JudgedTable, query: str, rows: list[RunRow], read_options: ReadOptions) -> QueryHits:
     grades, others = table.grades[query], table.other_docs[query]
     # Quadratic where scores are tied: this engine defines the result, the extension is for speed.
+    # Ties by document id, descending, by bytes: the order of trec_eval, which C can compare without decoding.
     ordered = sorted(rows, key=lambda row: (order_key(row, read_options), row.doc.encode()), reverse=True)
     keys = [order_key(row, read_options) for row in ordered]
     at = [index for index, row in enumerate(ordered) if row.doc in grades]

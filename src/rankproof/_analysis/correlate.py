@@ -14,7 +14,7 @@ from rankproof._data.arrays import FloatArray, IntArray, repeat_each
 from rankproof._data.ordering import ranked_run
 from rankproof._data.run import Run
 from rankproof._data.table import CellValue, Column, Table
-from rankproof._data.text import format_p, pluralise
+from rankproof._data.text import MinorNote, format_p, pluralise, query_range
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.result import Result
 from rankproof._fusion.candidates import CandidateTable
@@ -163,7 +163,9 @@ def _mean(values: FloatArray) -> float | None:
 
 
 def _sentences(rows: Sequence[tuple[CellValue, ...]]) -> Iterator[str]:
-    for first, second, overlap, least, most, tau, *_, n in rows:
+    """The pair that agrees most, then the pair that agrees least."""
+    by_overlap = sorted(rows, key=lambda row: -float(row[2]))  # type: ignore[arg-type]
+    for first, second, overlap, least, most, tau, *_, n in dict.fromkeys((by_overlap[0], by_overlap[-1])):
         names = f"{for_message(str(first))} and {for_message(str(second))}"
         by_tau = "" if tau is None else f"; tau {tau:.2f} over the documents that both have"
         queries = pluralise(int(n), "query", "queries")  # type: ignore[arg-type]
@@ -176,10 +178,10 @@ def _notes(agreements: Mapping[tuple[str, str], RankingAgreement]) -> Iterator[s
         if lone:
             queries = pluralise(lone, "query is", "queries are")
             yield f"{queries} in only one of {for_message(first)} and {for_message(second)}: RBO 0"
-        few = int(np.count_nonzero(agreement.shared.counts < 2))
-        if few:
-            queries = pluralise(few, "query", "queries")
-            yield f"{for_message(first)} and {for_message(second)} share fewer than 2 documents on {queries}, which have no tau"
+    few = [int(np.count_nonzero(agreement.shared.counts < 2)) for agreement in agreements.values()]
+    if any(few):
+        pairs = pluralise(sum(map(bool, few)), "pair of systems shares", "pairs of systems share")
+        yield MinorNote(f"{pairs} fewer than 2 documents on {query_range(filter(None, few))}, which have no tau")
 
 
 def _query_table(agreements: Mapping[tuple[str, str], RankingAgreement], facts: Mapping[str, object]) -> Table:

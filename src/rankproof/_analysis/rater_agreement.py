@@ -193,7 +193,7 @@ def disagreements(raters: Sequence[Rater], adjudicated: Mapping[Pair, int]) -> l
 
 
 RELIABLE, TENTATIVE = 0.8, 0.667
-"""Krippendorff (2004): rely on data with an alpha of at least .800, draw tentative conclusions from .667."""
+"""Krippendorff (2004): rely on data with an alpha of at least 0.800, draw tentative conclusions from 0.667."""
 BANDS = ((0.81, "almost perfect"), (0.61, "substantial"), (0.41, "moderate"), (0.21, "fair"), (0.0, "slight"))
 """Landis and Koch (1977) on kappa."""
 FEW_ITEMS = 50
@@ -264,7 +264,7 @@ def band(value: float) -> str:
 def _value(agreement: Agreement) -> str:
     assert agreement.value is not None, "only defined values are shown"
     bounds = (
-        "" if agreement.interval is None else f" ({format_value(agreement.interval[0])} to {format_value(agreement.interval[1])})"
+        "" if agreement.interval is None else f" [{format_value(agreement.interval[0])}, {format_value(agreement.interval[1])}]"
     )
     return f"{format_value(agreement.value)}{bounds}"
 
@@ -291,7 +291,7 @@ def agreement_notes(facts: AgreementFacts) -> Iterator[str]:
     if alpha.value is not None:
         yield (
             f"alpha: from {format_value(RELIABLE)} reliable, from {format_value(TENTATIVE)} tentative (Krippendorff 2004); "
-            "kappa: from .61 substantial (Landis and Koch 1977)"
+            "kappa: from 0.61 substantial (Landis and Koch 1977)"
         )
 
 
@@ -323,7 +323,7 @@ def _group_table(facts: AgreementFacts) -> Table:
         (
             Column("measure"),
             Column("value", "value", "1 is full agreement, 0 is chance"),
-            Column("95% interval", "interval", "jackknife or delta method over queries"),
+            Column("95% CI", "interval", "jackknife or delta method over queries"),
             Column("pairs", "count", "alpha: graded by at least two raters; the others: graded by all"),
         ),
         rows,
@@ -331,7 +331,7 @@ def _group_table(facts: AgreementFacts) -> Table:
         notes=tuple(agreement_notes(facts)),
         facts={"raters": list(group.raters), "queries": group.queries, "disagreements": len(facts.disagreements)},
         verdict_first=True,
-        summary=TableSummary(("measure", "value", "95% interval", "pairs"), (0, 4, len(rows) - 1)),
+        summary=TableSummary(("measure", "value", "95% CI", "pairs"), (0, 4, len(rows) - 1)),
     )
 
 
@@ -357,10 +357,10 @@ def _pairs_table(facts: AgreementFacts) -> Table:
             Column("kappa", "value", "unweighted"),
             Column("linear", "value", "linear weights"),
             Column("quadratic", "value", "quadratic weights"),
-            Column("95% interval", "interval", "of kappa with quadratic weights, Student's t over queries"),
+            Column("95% CI", "interval", "of kappa with quadratic weights, Student's t over queries"),
         ),
         rows,
-        summary=TableSummary(("rater", "other", "pairs", "same grade", "quadratic", "95% interval"), tuple(range(len(rows)))),
+        summary=TableSummary(("rater", "other", "pairs", "same grade", "quadratic", "95% CI"), tuple(range(len(rows)))),
     )
 
 

@@ -82,6 +82,12 @@ def _marks(medium: Medium, curve: Curve, at: int) -> list[Mark]:
     return [*marks, *(Point(*spots[index], 0.27 * medium.text, role, marker) for index in curve.marked)]
 
 
+def curve_value_axis(curves: Sequence[Curve], name: str) -> Axis:
+    """The axis of values from 0, up to 1 if they come near it."""
+    most = max(max(curve.ys) for curve in curves)
+    return value_axis(Scale(0, 1.02 if most > 0.6 else max(1.15 * most, 0.01)), name)
+
+
 def differences_chart(
     medium: Medium, name: str, title: str, notes: Sequence[str], sizes: Sequence[float], keys: tuple[str, str, str], axis: str
 ) -> Chart:

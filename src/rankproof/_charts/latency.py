@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rankproof._charts.layout import EDGE, LegendKey, composed, head_of
+from rankproof._charts.layout import EDGE, LegendKey, composed, head_of, row_links
 from rankproof._charts.model import (
     Axis,
     Bar,
@@ -33,13 +33,14 @@ _P50, _P95 = LegendKey("p50", "dot best", "o"), LegendKey("p95", "dot hollow", "
 
 @dataclass(frozen=True, slots=True)
 class SystemTimes:
-    """Mean milliseconds of a system by stage, p50 and p95 of the total, and a remark."""
+    """Mean milliseconds of a system by stage, p50 and p95 of the total, a remark, and where its row leads on a page."""
 
     name: str
     parts: Mapping[str, float]
     p50: float
     p95: float
     aside: str = ""
+    address: str = ""
 
     @property
     def total(self) -> float:
@@ -65,7 +66,8 @@ def shares_chart(medium: Medium, rows: Sequence[SystemTimes], title: str, about:
     marks += [Label(1.0, at, text, em, "end", "figure", dx=medium.width - frame.right) for at, text in enumerate(totals)]
     names = row_axis(medium, [row.name for row in rows], frame.left - em)
     panel = Panel(frame, replace(value_axis(Scale(0, 1)), ticks=()), names, tuple(marks))
-    return composed(medium, "shares", title, about, head, [panel], frame.bottom + 0.5 * em)
+    chart = composed(medium, "shares", title, about, head, [panel], frame.bottom + 0.5 * em)
+    return replace(chart, links=row_links([(row.name, row.address) for row in rows], frame, medium.width))
 
 
 def spread_chart(medium: Medium, rows: Sequence[SystemTimes], title: str, about: str) -> Chart:
@@ -74,7 +76,8 @@ def spread_chart(medium: Medium, rows: Sequence[SystemTimes], title: str, about:
     frame = _frame(medium, rows, head.height + 0.6 * em, medium.width - em)
     names = row_axis(medium, [row.name for row in rows], frame.left - em)
     panel = _spread_panel(medium, rows, frame, names, TimeWords(), column=False)
-    return composed(medium, "spread", title, about, head, [panel], frame.bottom + 3 * em)
+    chart = composed(medium, "spread", title, about, head, [panel], frame.bottom + 3 * em)
+    return replace(chart, links=row_links([(row.name, row.address) for row in rows], frame, medium.width))
 
 
 def latency_chart(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rankproof._charts.model import Bar, Chart, Label, Lines, Mark, Medium, Panel, Point, free_panel
+from rankproof._charts.model import Bar, Box, Chart, ChartLink, Label, Lines, Mark, Medium, Panel, Point, free_panel
 from rankproof._charts.text import text_width, wrapped
 
 EDGE = 1.0
@@ -105,6 +105,16 @@ def composed(
     """The chart of these parts; `marks` are positioned in the chart."""
     free = free_panel(medium, height, [*head.marks, *marks])
     return Chart(name, title, about, medium, height, (*panels, free))
+
+
+def row_links(rows: Sequence[tuple[str, str]], frame: Box, width: float) -> tuple[ChartLink, ...]:
+    """A link over the whole width for each row of a panel, from its name and address; none for a row without an address."""
+    step = frame.height / max(len(rows), 1)
+    return tuple(
+        ChartLink(Box(0, frame.top + at * step, width, frame.top + (at + 1) * step), address, name)
+        for at, (name, address) in enumerate(rows)
+        if address
+    )
 
 
 def missing_chart(medium: Medium, name: str, title: str, notes: Sequence[str], why: str) -> Chart:

@@ -313,10 +313,19 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
+class ChartLink:
+    """A part of a chart that leads to an address, and its name."""
+
+    box: Box
+    address: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """A chart: panels, title and text alternative.
 
-    `name` is the file name; `missing` is the reason if there is nothing to draw.
+    `name` is the file name; `missing` is the reason if there is nothing to draw. Pages can follow the `links`.
     """
 
     name: str
@@ -326,6 +335,7 @@ class Chart:
     height: float
     panels: tuple[Panel, ...]
     missing: str = ""
+    links: tuple[ChartLink, ...] = ()
 
     @property
     def frame(self) -> Box:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rankproof._charts.layout import EDGE, LegendKey, composed, head_of, key_list, key_list_size
@@ -12,6 +12,7 @@ from rankproof._charts.model import (
     ANY,
     Box,
     Chart,
+    ChartLink,
     ErrorBar,
     Label,
     Lines,
@@ -39,7 +40,8 @@ _NAMED = 10
 class ParetoPoint:
     """A system: milliseconds a query, value and interval, whether it is on the front, and a tooltip.
 
-    `filled` says how its point is drawn where there is no front; else those on the front are.
+    `filled` says how its point is drawn where there is no front; else those on the front are. `address` is where it
+    leads on a page.
     """
 
     name: str
@@ -49,6 +51,7 @@ class ParetoPoint:
     front: bool = False
     filled: bool = False
     tip: str = ""
+    address: str = ""
 
     @property
     def ends(self) -> Span:
@@ -90,7 +93,13 @@ def pareto_chart(
     labels = _labels(medium, systems, texts, panel)
     bottom = frame.bottom + 3 * em
     listed = key_list(medium, keys, "", *((right + 1.5 * em, frame.top) if beside else (EDGE * em, bottom)))
-    return composed(medium, name, title, about, head, [panel], bottom + (0 if beside else high), [*labels, *listed])
+    chart = composed(medium, name, title, about, head, [panel], bottom + (0 if beside else high), [*labels, *listed])
+    return replace(chart, links=tuple(_link(system, panel, em) for system in systems if system.address))
+
+
+def _link(system: ParetoPoint, panel: Panel, em: float) -> ChartLink:
+    x, y = panel.place((system.time, system.value))
+    return ChartLink(Box(x - em, y - em, x + em, y + em), system.address, system.tip or system.name)
 
 
 def _panel(medium: Medium, systems: Sequence[ParetoPoint], axes: ParetoAxes, frame: Box) -> Panel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rankproof._charts.layout import EDGE, composed, head_of
+from rankproof._charts.layout import EDGE, composed, head_of, row_links
 from rankproof._charts.model import (
     ANY,
     Axis,
@@ -14,6 +14,7 @@ from rankproof._charts.model import (
     Chart,
     ErrorBar,
     Label,
+    Lines,
     Mark,
     Medium,
     Panel,
@@ -37,7 +38,7 @@ _THICK = 0.34
 class ValueRow:
     """A system's value; `shown` is the value as text, `aside` a remark after it, `best` marks the best.
 
-    `doubtful` rows are hatched.
+    `doubtful` rows are hatched. `address` is where the row leads on a page.
     """
 
     name: str
@@ -47,6 +48,7 @@ class ValueRow:
     aside: str = ""
     best: bool = False
     doubtful: bool = False
+    address: str = ""
 
     @property
     def ends(self) -> Span:
@@ -64,9 +66,16 @@ class BarGroup:
 
 
 def dot_chart(
-    medium: Medium, rows: Sequence[ValueRow], title: str, about: str, *, step: float = 2.6, within: Span = ANY
+    medium: Medium,
+    rows: Sequence[ValueRow],
+    title: str,
+    about: str,
+    *,
+    step: float = 2.6,
+    within: Span = ANY,
+    band: Span | None = None,
 ) -> Chart:
-    """One dot with interval and value per row; `step` is the row height in text sizes."""
+    """One dot with interval and value per row; `step` is the row height in text sizes. A `band` is shaded, with a line at 0."""
     em, head = medium.text, head_of(medium, title, ())
     widest = max((text_width(medium.clean(row.aside), medium.small) for row in rows), default=0.0)
     stacked = bool(widest) and medium.narrow
@@ -78,14 +87,21 @@ def dot_chart(
     top = head.height + 0.4 * em
     frame = Box(names + 1.4 * em, top, right, top + step * len(rows) * em)
     lift = 0.7 / step if stacked else 0.0
-    scale = value_scale([end for row in rows for end in row.ends], within)
-    marks: list[Mark] = [mark for at, row in enumerate(rows) for mark in _dot(medium, row, at - lift)]
+    scale = value_scale([*(end for row in rows for end in row.ends), *(band or ())], within)
+    marks: list[Mark] = [] if band is None else _band_marks(band, len(rows))
+    marks += [mark for at, row in enumerate(rows) for mark in _dot(medium, row, at - lift)]
     marks += _value_column(medium, rows, scale, lift)
     for at, row in enumerate(rows):
         marks += _aside(medium, row, at, scale, frame, values, stacked=stacked, room=asides)
     y = row_axis(medium, [row.name for row in rows], names, strong=[row.best for row in rows], lift=lift)
     panel = Panel(frame, value_axis(scale, most=4 if medium.narrow else 7), y, tuple(marks))
-    return composed(medium, "dots", title, about, head, [panel], frame.bottom + 1.8 * em)
+    chart = composed(medium, "dots", title, about, head, [panel], frame.bottom + 1.8 * em)
+    return replace(chart, links=row_links([(row.name, row.address) for row in rows], frame, medium.width))
+
+
+def _band_marks(band: Span, rows: int) -> list[Mark]:
+    top, bottom = -0.5, rows - 0.5
+    return [Bar((band[0], top), (band[1], bottom), "band"), Lines((((0.0, top), (0.0, bottom)),), "zero")]
 
 
 def bar_chart(medium: Medium, name: str, title: str, notes: Sequence[str], groups: Sequence[BarGroup]) -> Chart:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from rankproof._charts.draw import SLANT, draw
-from rankproof._charts.model import Box, Chart, Label, Spot
+from rankproof._charts.model import Box, Chart, ChartLink, Label, Spot
 from rankproof.errors import escape_invisible
 
 _STAGE = "stage "
@@ -22,11 +22,19 @@ def svg_of(chart: Chart) -> Markup:
         element("title", chart.title),
         element("desc", chart.about),
         *pen.elements,
+        *map(_link, chart.links),
         viewBox=f"0 0 {number(chart.medium.width)} {number(chart.height)}",
         width=chart.medium.width,
         height=chart.height,
-        role="img",
+        role="group" if chart.links else "img",
     )
+
+
+def _link(link: ChartLink) -> Markup:
+    """A transparent area over the chart; a group and not an image has such areas, so that screen readers reach them."""
+    left, top, _, _ = link.box
+    area = element("rect", x=left, y=top, width=link.box.width, height=link.box.height, class_="reach-area")
+    return element("a", element("title", link.name), area, href=link.address)
 
 
 def element(tag: str, /, *children: str | Markup, **attributes: str | float | None) -> Markup:

@@ -238,8 +238,7 @@ def show_tables(tables: Sequence[Table], args: argparse.Namespace, terminal: Ter
     write_or_show(
         TABLE_RENDERERS[args.format](tables, terminal.render_options(to_file=args.output not in STDOUT)), args.output, terminal
     )
-    for note in dict.fromkeys(note for table in tables for note in table.notes):
-        terminal.note(note)
+    terminal.notes(note for table in tables for note in table.notes)
 
 
 def _from_folders(

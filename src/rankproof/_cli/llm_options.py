@@ -127,7 +127,6 @@ def show_llm_tables(tables: Sequence[Table], written: str, args: argparse.Namesp
     from rankproof._render.table import TABLE_RENDERERS
 
     terminal.show(TABLE_RENDERERS[args.format](tables, terminal.render_options()))
-    for note in dict.fromkeys(note for table in tables for note in table.notes):
-        terminal.note(note)
+    terminal.notes(note for table in tables for note in table.notes)
     if not args.dry_run:
         terminal.note(written)

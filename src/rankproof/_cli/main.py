@@ -45,7 +45,10 @@ def _run(arguments: Sequence[str]) -> int:
     from rankproof._cli.registry import command_named, parser_of
 
     args = parser_of(name).parse([*before, *rest])
-    return command_named(name).run(args, Terminal(quiet=args.quiet, verbose=args.verbose))
+    terminal = Terminal(quiet=args.quiet, verbose=args.verbose, all_notes=args.notes)
+    code = command_named(name).run(args, terminal)
+    terminal.count_held_notes()
+    return code
 
 
 def _is_verbose(arguments: Sequence[str]) -> bool:

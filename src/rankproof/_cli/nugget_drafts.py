@@ -48,7 +48,7 @@ def draft_nuggets(logs: LoggedAnswers, args: argparse.Namespace, terminal: Termi
         raise ExternalError(f"no nugget was drafted: {'; '.join(drafted.notes())}")
     add_drafts(args.draft_nuggets, drafted)
     show_tables([_drafts_table(drafted)], args, terminal)
-    terminal.notes(tuple(drafted.notes()), every=True)
+    terminal.notes(drafted.notes())
     file = escape_invisible(shlex.quote(args.draft_nuggets))
     terminal.note(f"drafts are refused until a person confirms them: rankproof serve RESULTS --nuggets {file}")
 

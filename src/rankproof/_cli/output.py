@@ -84,8 +84,7 @@ def show_result(result: Result, args: argparse.Namespace, terminal: Terminal) ->
 
         options = replace(options, trec_names=spelled_names(args.measures or (), args.rel))
     write_or_show(RESULT_FORMATS.load(args.format)(result, options), args.output, terminal)
-    for line in note_lines(result):
-        terminal.note(line)
+    terminal.notes(note_lines(result))
 
 
 def note_lines(result: Result) -> list[str]:
@@ -99,8 +98,7 @@ def show_value_notes(result: Result, terminal: Terminal, *, bounds: bool = True)
     """Shows the notes on how far the values can be trusted, which every command with values has."""
     from rankproof._evaluation.notes import value_notes
 
-    for line in value_notes(result.systems, bounds=bounds):
-        terminal.note(line)
+    terminal.notes(value_notes(result.systems, bounds=bounds))
 
 
 def machine_judgement_notes(result: Result) -> list[str]:
@@ -110,7 +108,6 @@ def machine_judgement_notes(result: Result) -> list[str]:
 
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
-TO_FILE = "write to a file instead of standard output"
 
 
 def add_output_option(

@@ -12,7 +12,7 @@ from rankproof._cli.command import Command
 from rankproof._cli.terminal import Terminal, stream_width
 from rankproof.errors import UsageError, closest_name, for_message
 
-GLOBAL_OPTIONS = ("-v", "--verbose", "--quiet")
+GLOBAL_OPTIONS = ("-v", "--verbose", "--quiet", "--notes")
 EXIT_CODES = """\
 exit codes:
   0  done
@@ -86,6 +86,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--help-all", action=_HelpAll, help="show this page with rare options and all examples")
         command.add_arguments(self)
         self.add_argument("-v", "--verbose", action="store_true", help="show more, and the traceback of an internal error")
+        self.add_argument("--notes", action="store_true", help="show every note, also those that change no decision")
         self.add_argument("--quiet", action="store_true", help="show no notes and no progress, only errors")
 
     def format_help(self, *, everything: bool = False) -> str:
@@ -101,7 +102,7 @@ class Parser(argparse.ArgumentParser):
             formatter.add_text(group.description)
             formatter.add_arguments([action for action in group._group_actions if everything or not _is_rare(action)])
             formatter.end_section()
-        tail = "" if self.command.help_tail is None else self.command.help_tail()
+        tail = "" if self.command.help_tail is None else self.command.help_tail(everything)
         is_whole = everything or not (any(map(_is_rare, self._actions)) or len(examples) > _SHOWN_EXAMPLES)
         more = "" if is_whole else f"{self.prog} --help-all shows all options and examples"
         for text in (about, tail, _exit_codes(self.command), more):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import TextIO
 
+from rankproof._data.text import MinorNote, pluralise
 from rankproof._render.formats import RenderOptions
 from rankproof.errors import ExternalError, escape_invisible
 
@@ -15,14 +16,21 @@ STDOUT = (None, "-")
 _LEAST_WIDTH = 40
 _USUAL_WIDTH = 80
 _DIGITS = 5
+_NOTE = "note: "
+_NOTE_LINES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Writes results to standard output and everything else to standard error; `quiet` leaves out notes."""
+    """Writes results to standard output and everything else to standard error; `quiet` leaves out notes.
+
+    Minor notes, and others that do not fit in ten lines, are held back and counted unless `all_notes` is set.
+    """
 
     quiet: bool = False
     verbose: bool = False
+    all_notes: bool = False
+    _held: dict[str, None] = field(default_factory=dict)
 
     def show(self, text: str) -> None:
         """Writes a result."""
@@ -42,26 +50,32 @@ class Terminal:
         """Writes a note."""
         if self.quiet or sys.stderr is None:
             return
-        label, line = "note: ", escape_invisible(text)
-        if _is_tty(sys.stderr):
-            import textwrap
+        if isinstance(text, MinorNote) and not self.all_notes:
+            self._held[text] = None
+            return
+        lines = [f"{_NOTE}{escape_invisible(text)}"]
+        if _is_tty(sys.stderr) or os.environ.get("COLUMNS"):
+            from rankproof._render.terminal import wrapped
 
-            line = textwrap.fill(line, stream_width(sys.stderr) - len(label), break_long_words=False).replace(
-                "\n", f"\n{' ' * len(label)}"
-            )
-            label = f"\x1b[33m{label}\x1b[0m" if _wants_colour() else label
-        sys.stderr.write(f"{label}{line}\n")
+            lines = wrapped(lines[0], stream_width(sys.stderr))
+        if _is_tty(sys.stderr) and _wants_colour():
+            lines[0] = f"\x1b[33m{_NOTE}\x1b[0m{lines[0].removeprefix(_NOTE)}"
+        sys.stderr.writelines(f"{line}\n" for line in lines)
 
-    def notes(self, texts: Sequence[str], *, every: bool = False, more: str = "shown by --details") -> None:
-        """Writes several notes: every one, or at most ten lines; `more` says where the others are."""
-        from rankproof._render.comparison import note_lines_within
-
-        if every:
-            for text in texts:
+    def notes(self, texts: Iterable[str]) -> None:
+        """Writes each note once; those that do not fit in ten lines are held back."""
+        lines, width = 0, stream_width(sys.stderr)
+        for text in dict.fromkeys(texts):
+            lines += 0 if isinstance(text, MinorNote) else -(-len(text) // (width - len(_NOTE)))
+            if lines > _NOTE_LINES and not self.all_notes:
+                self._held[text] = None
+            else:
                 self.note(text)
-        elif not self.quiet and sys.stderr is not None:
-            for line in note_lines_within([escape_invisible(text) for text in texts], stream_width(sys.stderr), more):
-                sys.stderr.write(f"{line}\n")
+
+    def count_held_notes(self) -> None:
+        """Says how many notes were held back."""
+        if self._held and not self.quiet:
+            self.say(f"{_NOTE}{pluralise(len(self._held), 'more note')}, shown by --notes")
 
     def say(self, text: str) -> None:
         """Writes text that is neither a result nor a note."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -12,10 +13,45 @@ from typing import Any, Literal, get_args
 from rankproof._data.claims import Importance, Nugget
 from rankproof._data.dataset import Query, Texts
 from rankproof._data.text import clip_text, pluralise
-from rankproof._data.usage import Usage
 from rankproof._data.validation import checked_id
 from rankproof._data.view import View, Viewed, collection_view
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerUsage:
+    """The time, tokens and money of one answer; None where it is not known.
+
+    `tokens` are those of prompts and replies together; where it is None, they are the sum of `tokens_in` and `tokens_out`.
+    `model` is the language model that wrote the answer.
+    """
+
+    latency_ms: float | None = None
+    tokens_in: float | None = None
+    tokens_out: float | None = None
+    tokens: float | None = None
+    cost: float | None = None
+    model: str | None = None
+
+    @property
+    def all_tokens(self) -> float | None:
+        """The tokens of prompts and replies; None unless both are known."""
+        if self.tokens is not None or self.tokens_in is None or self.tokens_out is None:
+            return self.tokens
+        return self.tokens_in + self.tokens_out
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is known."""
+        return any(getattr(self, field.name) is not None for field in fields(self))
+
+
+def mean_known(values: Iterable[float | None]) -> float | None:
+    """The mean; None if there are no values, or one is not known."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return math.fsum(known) / len(known) if known and len(known) == len(every) else None
+
 
 AnswerState = Literal["answered", "abstained", "failed", "missing"]
 ABSTAIN_PHRASE = "NO ANSWER"
@@ -35,7 +71,7 @@ class Answer:
     cited: tuple[str, ...] = ()
     given: tuple[str, ...] | None = None
     state: AnswerState = "answered"
-    usage: Usage | None = field(default=None, compare=False)
+    usage: AnswerUsage | None = field(default=None, compare=False)
 
 
 class Answers(Viewed, Mapping[str, Answer]):
@@ -66,10 +102,10 @@ class Answers(Viewed, Mapping[str, Answer]):
             yield from ((query, number, answer) for number, answer in enumerate((first, *self.repeats.get(query, ())), start=1))
 
     @property
-    def usages(self) -> tuple[Usage, ...]:
+    def usages(self) -> tuple[AnswerUsage, ...]:
         """What every answer cost, repeats included; empty if none says it."""
         usages = [answer.usage for _, _, answer in self.with_repeats()]
-        return tuple(usage or Usage() for usage in usages) if any(usages) else ()
+        return tuple(usage or AnswerUsage() for usage in usages) if any(usages) else ()
 
     def __getitem__(self, query: str) -> Answer:
         return self._answers[query]

@@ -414,6 +414,23 @@ def label_in_column(value: object, *, source: str, line: int | None) -> str:
     return label
 
 
+GENERATED_BY = "generated_by"
+"""The field of a query that a language model or rules wrote, with its reference and its judgements."""
+_RAGAS, _RAGAS_FIELDS = "llm:ragas", ("synthesizer_name", "evolution_type")
+"""The fields of queries that the test set generator of ragas wrote."""
+
+
+def writer_of(fields: Mapping[str, object]) -> str:
+    """The label of the machine that wrote a query with these fields, an empty one for people."""
+    writer = str(fields.get(GENERATED_BY) or "").strip()
+    if not writer:
+        return _RAGAS if any(map(fields.get, _RAGAS_FIELDS)) else ""
+    plain = writer.lower()
+    if plain in _NO_JUDGE or plain.startswith(HUMAN_PREFIX):
+        return ""
+    return label_of(writer) or f"llm:{plain_judge_name(writer)}"
+
+
 def make_judge_label(prefix: str, name: str, digest: str) -> str:
     """The label of a machine judge: its kind, its name without white space and control characters, and a digest."""
     return f"{prefix}{plain_judge_name(name)}:{digest}"

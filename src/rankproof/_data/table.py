@@ -53,7 +53,8 @@ class Table:
 
     `facts` are the settings behind the table (n, seed, samples, alpha, method), as JSON. `highlighted` are indexes of rows.
     `verdict_first` shows the sentences before the rows. `summary` is the short form, None where it is the whole table.
-    `best` are the cells with the best value, `levels` the colours of cells from 0 to 9, for formats that can show them.
+    `best` are the cells with the best value, `levels` the colours of cells from 0 to 9 and `links` their addresses on a page, for
+    formats that can show them.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Table:
     summary: TableSummary | None = None
     best: frozenset[Place] = frozenset()
     levels: Mapping[Place, int] = field(default_factory=dict)
+    links: Mapping[Place, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         assert all(len(row) == len(self.columns) for row in self.rows), "every row has a cell for each column"
@@ -92,6 +94,7 @@ class Table:
             highlighted=frozenset(moved[row] for row in self.highlighted if row in moved),
             best=frozenset((moved[row], at) for row, at in self.best if row in moved),
             levels={(moved[row], at): level for (row, at), level in self.levels.items() if row in moved},
+            links={(moved[row], at): link for (row, at), link in self.links.items() if row in moved},
         )
 
     def with_columns(self, kept: Sequence[int]) -> Table:
@@ -103,6 +106,7 @@ class Table:
             rows=tuple(tuple(row[at] for at in kept) for row in self.rows),
             best=frozenset((row, moved[at]) for row, at in self.best if at in moved),
             levels={(row, moved[at]): level for (row, at), level in self.levels.items() if at in moved},
+            links={(row, moved[at]): link for (row, at), link in self.links.items() if at in moved},
         )
 
     def without_sentences(self) -> Table:

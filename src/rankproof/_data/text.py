@@ -13,6 +13,12 @@ MASK = "***"
 """What stands for a key or password."""
 
 
+class MinorNote(str):
+    """A note that cannot change a decision: a terminal counts it, and shows it with --notes."""
+
+    __slots__ = ()
+
+
 def pluralise(count: int, noun: str, plural: str = "") -> str:
     """The number and its noun, as in `1 query` and `2 queries`; the words may include a verb (`1 query has`)."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
@@ -61,9 +67,8 @@ def format_p(p: float) -> str:
 
 
 def format_value(value: float) -> str:
-    """A value in a sentence: three decimals, without the leading 0."""
-    text = f"{value:.3f}"
-    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+    """A value in a sentence: three decimals."""
+    return f"{value:.3f}"
 
 
 def format_difference(difference: float) -> str:

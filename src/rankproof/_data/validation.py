@@ -92,8 +92,11 @@ def checked_choice(name: str, value: Any, known: Collection[str]) -> str:
 
 def _checked_texts(name: str, value: Any) -> Any:
     """A text or a collection of texts, unchanged."""
-    if not isinstance(value, Collection) or not all(isinstance(item, str) for item in value):
+    if not isinstance(value, Collection):
         raise UsageError(f"{name} is {type_phrase(value)}", fix="pass text, or a list of texts")
+    for item in value:
+        if not isinstance(item, str):
+            raise UsageError(f"{name} contains {type_phrase(item)}", fix="pass text, or a list of texts")
     return value
 
 

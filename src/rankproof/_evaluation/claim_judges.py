@@ -8,10 +8,9 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NoReturn, Protocol, runtime_checkable
 
-from rankproof._data.claims import Against, Claim, ClaimTable, ClaimVerdict, Evidence, Importance, Verdict
+from rankproof._data.claims import Against, Claim, ClaimTable, ClaimVerdict, Evidence, Importance, Rubric, Verdict
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import make_judge_label
-from rankproof._data.rubric import Rubric
 from rankproof._data.sentences import SENTENCE_RULES, sentence_starts
 from rankproof._data.wording.remarks import without_thinking
 from rankproof._io.open import Progress

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rankproof._data.claims import (
+    CRITERION,
     Claim,
     ClaimTable,
     ClaimUnit,
     ClaimVerdict,
+    Rubric,
     Side,
     claims_of,
     tables_in_order,
@@ -18,7 +20,6 @@ from rankproof._data.claims import (
     written_claims,
 )
 from rankproof._data.qrels import plain_judge_name
-from rankproof._data.rubric import CRITERION, Rubric
 from rankproof._data.text import example_ids, pluralise
 from rankproof._data.wording.remarks import without_thinking
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, GradingJudge, JudgeWithNotes

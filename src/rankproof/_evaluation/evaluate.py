@@ -13,10 +13,10 @@ import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, read_only, weight_column
-from rankproof._data.deferred import Deferred
 from rankproof._data.run import Run
 from rankproof._data.text import example_ids, pluralise
 from rankproof._data.validation import NAMED_FILES, public
+from rankproof._data.view import Deferred
 from rankproof._evaluation.notes import Note, evaluation_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, RunLike, make_evaluate_options
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, joined_repeats, with_inputs

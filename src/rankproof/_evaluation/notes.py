@@ -12,7 +12,7 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import BoolArray, FloatArray, weight_column
 from rankproof._data.grades import describe_conflicts, describe_converted, describe_judges, describe_merged
 from rankproof._data.ordering import RankScoreAgreement
-from rankproof._data.text import first_ids, pluralise
+from rankproof._data.text import MinorNote, first_ids, pluralise
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._statistics.means import weights_text
 
@@ -33,7 +33,9 @@ class Note:
 
 JUDGED_ONLY = "judged-only"
 FEW_JUDGED = "few-judged"
-TIED_SCORES = "tied-scores"
+SCORES_LIKE_DISTANCES, RANK_CONTRADICTS = "scores-look-like-distances", "rank-contradicts-score"
+TIED_SCORES, TIED_ORDER = "tied-scores", "tied-order"
+"""Ties that change values; ties that change the order of the systems."""
 ENOUGH_JUDGED = 0.8
 """The least Judged@10 without a note."""
 _JUDGED_DEPTH = 10
@@ -41,6 +43,7 @@ JUDGED_ONLY_TEXT = "judged documents only"
 VALUE_NOTES: Mapping[str, str] = {
     JUDGED_ONLY: "unjudged documents are removed from the rankings",
     FEW_JUDGED: "unjudged documents count as not relevant: leave them out with -J, or grade them with rankproof judge",
+    TIED_ORDER: "ties are ordered by document id, descending",
     TIED_SCORES: "ties are ordered by document id, descending",
 }
 """Notes that every command with values shows: code to the end of the text, which is the same for all systems."""
@@ -49,6 +52,10 @@ _SHOWN = frozenset((*VALUE_NOTES, FAILED_VERDICTS))
 """All notes that every command with values shows."""
 
 
+MINOR_NOTES = frozenset(
+    (TIED_SCORES, "no-relevant", "unjudged-queries", "query-named-all", "several-tags", "repeated-judgements", "merged-subtopics")
+)
+"""The notes that leave the order of the systems as it is; a terminal shows them with --notes."""
 MAX_NOTED_SYSTEMS = 2
 """The systems in each note on values of an output with few lines of notes."""
 
@@ -64,11 +71,16 @@ def joined_notes(systems: Sequence[SystemResult], codes: Collection[str] | None 
         for note in system.notes:
             if codes is None or note.code in codes:
                 owners.setdefault(note, []).append(system.name)
-    lines = [f"{_owner_names(names, everyone)}{note.text}" for note, names in owners.items() if note.code not in VALUE_NOTES]
+    alone = ((note, names) for note, names in owners.items() if note.code not in VALUE_NOTES)
+    lines = [_marked(f"{_owner_names(names, everyone)}{note.text}", note.code) for note, names in alone]
     for code in VALUE_NOTES:
         of_code = {note: names for note, names in owners.items() if note.code == code}
-        lines += [_one_text(of_code, everyone, most)] if of_code else []
+        lines += [_marked(_one_text(of_code, everyone, most), code)] if of_code else []
     return lines
+
+
+def _marked(text: str, code: str) -> str:
+    return MinorNote(text) if code in MINOR_NOTES else text
 
 
 def _one_text(owners: Mapping[Note, Sequence[str]], everyone: int, most: int | None) -> str:
@@ -215,13 +227,13 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
     return [
         Note("nothing-judged", retrieved, f"none of the {retrieved} retrieved documents is judged: do the document ids match?"),
         Note(
-            "scores-look-like-distances",
+            SCORES_LIKE_DISTANCES,
             counts.backwards if distances else 0,
             f"in {pluralise(counts.backwards, 'query', 'queries')} better ranks have {has} scores: are the scores distances? "
             f"({question})",
         ),
         Note(
-            "rank-contradicts-score",
+            RANK_CONTRADICTS,
             0 if distances else counts.contradictions,
             f"{pluralise(counts.contradictions, 'row has', 'rows have')} a higher score than a row with a better rank; "
             "documents are ordered by score (use --order rank to order them by rank)",

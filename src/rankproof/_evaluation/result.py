@@ -15,7 +15,7 @@ import numpy as np
 from rankproof._data.arrays import FloatArray, weight_column, weights_by_query
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, Viewed, ViewedTables, collection_view
-from rankproof._evaluation.notes import FEW_JUDGED, TIED_SCORES, Note
+from rankproof._evaluation.notes import FEW_JUDGED, TIED_ORDER, TIED_SCORES, Note
 from rankproof.errors import RankproofError, UsageError, in_python
 from rankproof.measures._base import Measure, SummaryKind
 
@@ -296,7 +296,7 @@ def _joined_system(name: str, group: Sequence[SystemResult]) -> SystemResult:
     ordered = [first, *(system for system in group if system is not first)]
     measures = {key: _joined_measure([system.measures[key] for system in ordered]) for key in first.measures}
     text = f"{len(group)} runs of this system: the value of a query is the mean over them"
-    bounded = (FEW_JUDGED, TIED_SCORES)
+    bounded = (FEW_JUDGED, TIED_ORDER, TIED_SCORES)
     notes = (replace(note, text=f"first run: {note.text}") if note.code in bounded else note for note in first.notes)
     return replace(first, measures=measures, notes=(*notes, Note(REPEATED_RUNS, len(group), text)))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankproof._align.hits import Hits, Ties
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray, list_places, repeat_each
-from rankproof._evaluation.notes import TIED_SCORES, VALUE_NOTES, Note, summary_over
+from rankproof._evaluation.notes import TIED_ORDER, TIED_SCORES, VALUE_NOTES, Note, summary_over
 from rankproof._evaluation.result import MeasureResult
 from rankproof.measures._base import BinaryMeasure, GainScheme, Measure, discounts, gains
 
@@ -95,6 +95,16 @@ def _reordered(hits: Hits, gain_values: FloatArray, *, best: bool) -> Hits:
     return replace(hits, ranks=first + places, grades=hits.grades[order], ties=Ties(starts, sizes), codes=codes)
 
 
+def values_of_reversed_ties(measure: Measure, hits: Hits) -> FloatArray:
+    """The value of each query with the documents of each tie in the opposite order."""
+    starts, sizes = hits.ties
+    ranks = 2 * starts + sizes - 1 - hits.ranks
+    order = np.lexsort((ranks, hits.query_index))
+    codes = None if hits.codes is None else hits.codes[order]
+    ties = Ties(starts[order], sizes[order])
+    return measure.values(replace(hits, ranks=ranks[order], grades=hits.grades[order], ties=ties, codes=codes))
+
+
 def tie_ranges(hits: Hits, results: Mapping[str, MeasureResult]) -> dict[str, TieRange]:
     """The range of each measure of one system."""
     ranges = {}
@@ -112,7 +122,7 @@ def tie_ranges(hits: Hits, results: Mapping[str, MeasureResult]) -> dict[str, Ti
 
 
 def tie_notes(ranges: Sequence[Mapping[str, TieRange]], tied: Sequence[int]) -> list[Note | None]:
-    """For each system a note if the order of ties changes a value by more than .005, or the order of the systems.
+    """For each system a note if the order of ties changes a value by more than 0.005, or the order of the systems.
 
     `ranges` has the ranges of each system by measure, `tied` the number of its tied documents.
     """
@@ -128,7 +138,7 @@ def _tie_note(own: Mapping[str, TieRange], others: Sequence[Mapping[str, TieRang
         if moves or tie_range.is_wide:
             text = f"{name} is between {shown.worst:.{_DECIMALS}f} and {shown.best:.{_DECIMALS}f} depending on the order of ties"
             also = ", which changes the order of the systems" if moves else ""
-            return Note(TIED_SCORES, tied, f"{text}{also}; {VALUE_NOTES[TIED_SCORES]}")
+            return Note(TIED_ORDER if moves else TIED_SCORES, tied, f"{text}{also}; {VALUE_NOTES[TIED_SCORES]}")
     return None
 
 

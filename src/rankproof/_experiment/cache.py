@@ -38,6 +38,7 @@ _FILE_HEADER = f"rankproof stage {format_versions.STAGE_CACHE}\n".encode()
 _DIGEST_LENGTH = 32
 _LOCK = "lock"
 _NUMBERED = re.compile(r"-[0-9]+$")
+# Half of a sha256: still unique, and short enough for a path.
 _BLOCK_KEY_LENGTH = 32
 
 
@@ -153,6 +154,7 @@ def _lock_folder(folder: Path) -> int | None:
         if not try_lock(handle):
             os.close(handle)
             return None
+        # A run that ended between our open and our lock has removed the file: a lock of it would keep nobody out.
         if is_same_file(os.fspath(folder / _LOCK), handle):
             os.ftruncate(handle, 0)
             os.write(handle, machine_name().encode())
@@ -247,7 +249,9 @@ class _FolderBlockCache:
         if kind is None:
             self._hits.clear()
         else:
+            # After an error or Ctrl-C the next run continues with what partitions found.
             self._hits.release()
+        # Folders without a number are continued by the next run of the same stage; nothing continues those with a number.
         self._hits.remove_left(numbered_only=True)
         self._folders.clear()
         self._folders.remove_left()

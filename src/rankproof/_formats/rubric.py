@@ -9,7 +9,7 @@ from dataclasses import fields
 from importlib.resources import as_file, files
 from typing import Any, get_args
 
-from rankproof._data.rubric import Rubric, RubricExample, Seen
+from rankproof._data.claims import Rubric, RubricExample, Seen
 from rankproof._io.toml_file import TomlFile, read_toml
 from rankproof.errors import InputError, UsageError, for_message
 

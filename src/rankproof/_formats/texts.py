@@ -9,11 +9,19 @@ from itertools import repeat
 from types import MappingProxyType
 from typing import Any, TypeVar, get_args
 
-from rankproof._data.answers import ANSWER_FIELDS, NUGGETS_FIELD, URL_FIELDS, Answer, Answers, AnswerState, is_abstention
+from rankproof._data.answers import (
+    ANSWER_FIELDS,
+    NUGGETS_FIELD,
+    URL_FIELDS,
+    Answer,
+    Answers,
+    AnswerState,
+    AnswerUsage,
+    is_abstention,
+)
 from rankproof._data.corpus import Corpus, Document, TextRecord
 from rankproof._data.dataset import Queries, Query, checked_weight
 from rankproof._data.row_errors import row_error
-from rankproof._data.usage import Usage
 from rankproof._data.validation import checked_id, made_id
 from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES, names_for_message, normalised_name
 from rankproof._formats.json import json_line, parsed_lines
@@ -269,7 +277,7 @@ def _answer(item: dict[str, Any], query: str, source: str, line: int) -> Answer:
     if state == "answered" and (not value.strip() or ("state" not in item and is_abstention(value))):
         state = "abstained"
     cited, passages = (_ids(item, name, query, source, line) for name in ("cited", "given"))
-    usage = JsonObject(item, source, line=line).member("usage", Usage) if isinstance(item.get("usage"), dict) else None
+    usage = JsonObject(item, source, line=line).member("usage", AnswerUsage) if isinstance(item.get("usage"), dict) else None
     return Answer(value, tuple(dict.fromkeys(cited or ())), passages, state, usage)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from rankproof._data.usage import Usage
+from rankproof._data.answers import AnswerUsage
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.builder import plain_value
 from rankproof._importers.cells import TableCell
@@ -19,7 +19,7 @@ _NUMBERS: Mapping[str, tuple[str, float]] = {
     "tokens": ("tokens", 1.0),
     "money": ("cost", 1.0),
 }
-"""What a column holds, the field of Usage, and the factor to its unit; of two for one field, the later one counts."""
+"""What a column holds, the field of AnswerUsage, and the factor to its unit; of two for one field, the later one counts."""
 _MODEL = "language model"
 COSTS = (*_NUMBERS, _MODEL)
 _MOST_GROUPS, _LONGEST_GROUP = 20, 60
@@ -37,7 +37,7 @@ def cost_columns(table: SourceTable, roles: Mapping[str, str]) -> dict[str, str]
     return columns
 
 
-def usage_of(row: Mapping[str, Any], columns: Mapping[str, str], source: str, line: int) -> Usage | None:
+def usage_of(row: Mapping[str, Any], columns: Mapping[str, str], source: str, line: int) -> AnswerUsage | None:
     """What the answer of a row cost; None if the row does not say it. A number below 0 is an error."""
     values: dict[str, Any] = {}
     for role, (field, factor) in _NUMBERS.items():
@@ -50,7 +50,7 @@ def usage_of(row: Mapping[str, Any], columns: Mapping[str, str], source: str, li
         values[field] = factor * number
     if _MODEL in columns and _is_name(model := row.get(columns[_MODEL])):
         values["model"] = str(model).strip()
-    return Usage(**values) if values else None
+    return AnswerUsage(**values) if values else None
 
 
 def group_columns(table: SourceTable, names: Iterable[str], known: Collection[str]) -> dict[str, str]:

@@ -7,13 +7,21 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from rankproof._data.answers import ANSWER_FIELDS, ANSWERABLE_FIELD, Answer, Answers, AnswerState, as_answer, repeats_note
+from rankproof._data.answers import (
+    ANSWER_FIELDS,
+    ANSWERABLE_FIELD,
+    Answer,
+    Answers,
+    AnswerState,
+    AnswerUsage,
+    as_answer,
+    repeats_note,
+)
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries, Query, chunk_id, chunk_separator
-from rankproof._data.qrels import Qrels
+from rankproof._data.qrels import Judgement, Qrels, writer_of
 from rankproof._data.run import Run
 from rankproof._data.text import clip_text, pluralise
-from rankproof._data.usage import Usage
 from rankproof._data.validation import made_id
 from rankproof._formats.columns import names_for_message
 from rankproof._importers.base import ImportCounts, Imported, ImportReport, ImportSource
@@ -57,7 +65,7 @@ class Sample:
     id: str | None = None
     cited: tuple[str, ...] = ()
     state: AnswerState | None = None
-    usage: Usage | None = None
+    usage: AnswerUsage | None = None
 
 
 class LogMerge:
@@ -211,7 +219,15 @@ class LogMerge:
                 self.notes.append(f"{pluralise(unjudged, 'question')} {_LEFT_OUT}")
             if runs and not any(row.doc in grades.get(row.query, ()) for run in runs.values() for row in run.rows()):
                 self.notes.append(_RANKING_NOTES[-1])
-        return Qrels(grades, source=self._source.name)
+        writers = {query: writer for query in grades if (writer := writer_of(self._fields(query)))}
+        if not writers:
+            return Qrels(grades, source=self._source.name)
+        rows = (
+            Judgement(query, doc, grade, judge_label=writers.get(query, ""))
+            for query, docs in grades.items()
+            for doc, grade in docs.items()
+        )
+        return Qrels(rows, source=self._source.name)
 
     def _grades(self) -> dict[str, dict[str, int]]:
         """The grades by query and document; of several scores of a document, the highest counts."""

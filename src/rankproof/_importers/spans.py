@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +23,10 @@ from rankproof._importers.cells import items_in, object_in
 Kind = Literal["retriever", "reranker", "llm", "tool", "other"]
 Attributes = Mapping[str, Any]
 _SAMPLED_ROWS = 20
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_MOST = 1e15
+"""More tokens or money are no count."""
+_RESOURCES, _SCOPES = ("resourceSpans", "resource_spans"), ("scopeSpans", "scope_spans")
 _TRACE = ("context.trace_id", "trace_id", "traceId", "traceID")
 _SPAN = ("context.span_id", "span_id", "spanId", "id")
 _PARENT = ("parent_id", "parent_span_id", "parentSpanId", "parent_run_id", "parentObservationId")
@@ -127,16 +132,15 @@ def _otlp_spans(source: ImportSource, path: str) -> list[Span] | None:
         objects = list(source.table_of(path).rows())
     else:
         return None
-    if not objects or not all("resourceSpans" in value or "resource_spans" in value for _, value in objects):
+    if not objects or not all(isinstance(value, Mapping) and not {*value}.isdisjoint(_RESOURCES) for _, value in objects):
         return None
     return [span for line, value in objects for span in _exported_spans(value, line)]
 
 
 def _exported_spans(value: Mapping[str, Any], line: int) -> Iterator[Span]:
-    for resource in value.get("resourceSpans") or value.get("resource_spans") or ():
-        of_resource = _pairs((resource.get("resource") or {}).get("attributes"))
-        scopes = resource.get("scopeSpans") or resource.get("scope_spans") or ()
-        for span in (span for scope in scopes for span in scope.get("spans") or ()):
+    for resource in _objects(_first(value, _RESOURCES)):
+        of_resource = _pairs((object_in(resource.get("resource")) or {}).get("attributes"))
+        for span in (span for scope in _objects(_first(resource, _SCOPES)) for span in _objects(scope.get("spans"))):
             plain = {key: item for key, item in span.items() if key not in ("attributes", "events", "links")}
             attributes = {**of_resource, **plain, **_pairs(span.get("attributes"))}
             trace, id = _first(attributes, _TRACE), _first(attributes, _SPAN)
@@ -144,20 +148,26 @@ def _exported_spans(value: Mapping[str, Any], line: int) -> Iterator[Span]:
                 yield _span(str(trace), str(id), attributes, line)
 
 
+def _objects(items: Any) -> Iterator[Mapping[str, Any]]:
+    """The objects of a list; none of any other value."""
+    return (item for item in items_in(items) if isinstance(item, dict))
+
+
 def _pairs(items: Any) -> dict[str, Any]:
     """The attributes of OTLP, a list of keys with typed values, as a mapping."""
-    return {item["key"]: _typed(item.get("value")) for item in items or () if isinstance(item, dict) and "key" in item}
+    return {item["key"]: _typed(item.get("value")) for item in _objects(items) if isinstance(item.get("key"), str)}
 
 
 def _typed(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     kind, inside = next(iter(value.items()), ("", None))
+    values = inside.get("values") if isinstance(inside, dict) else None
     if kind == "arrayValue":
-        return [_typed(item) for item in (inside or {}).get("values", ())]
+        return [_typed(item) for item in values] if isinstance(values, list) else []
     if kind == "kvlistValue":
-        return _pairs((inside or {}).get("values"))
-    return int(inside) if kind == "intValue" and isinstance(inside, str) else inside
+        return _pairs(values)
+    return int(inside) if kind == "intValue" and isinstance(inside, str) and _INTEGER.fullmatch(inside) else inside
 
 
 def _span(trace: str, id: str, attributes: Attributes, line: int) -> Span:
@@ -241,7 +251,7 @@ def _numbered(attributes: Attributes, prefix: str) -> list[dict[str, Any]] | Non
     documents: dict[int, dict[str, Any]] = {}
     for key, value in attributes.items():
         number, _, rest = key.removeprefix(prefix).partition(".")
-        if key.startswith(prefix) and number.isdigit():
+        if key.startswith(prefix) and _INTEGER.fullmatch(number):
             documents.setdefault(int(number), {})[rest] = value
     return [documents[number] for number in sorted(documents)] or None
 
@@ -274,22 +284,28 @@ def _text(value: Any, keys: Sequence[str], role: str) -> str | None:
 def _total(steps: Sequence[Span], keys: Sequence[str]) -> float | None:
     """The sum over the language models; over all spans if no model says it."""
     for chosen in ([span for span in steps if span.kind == "llm"], list(steps)):
-        values = [value for span in chosen if isinstance(value := _first(span.attributes, keys), int | float)]
+        values = [value for span in chosen if _is_count(value := _first(span.attributes, keys))]
         if values:
             return math.fsum(values)
     return None
 
 
+def _is_count(value: Any) -> bool:
+    """Whether the value can be a number of tokens or an amount of money."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST
+
+
 def _seconds(value: Any) -> float:
     """Seconds since 1970 of a time in ISO 8601 or in nanoseconds; NaN for anything else."""
-    if isinstance(value, datetime):
-        return value.timestamp()
-    text = str(value).strip()
-    if text.isdigit():
-        return int(text) / 1e9
     try:
+        if isinstance(value, datetime):
+            return value.timestamp()
+        text = str(value).strip()
+        if text.isdigit():
+            return int(text) / 1e9
         return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
+        # Also NaT of pandas, a year that the system does not know, and an integer of thousands of digits.
         return math.nan
 
 

@@ -224,6 +224,14 @@ def _notes(clicks: ClickLog, how: ClickSettings, label: str, log: UbiLog) -> Ite
     """The model, what it assumes, the click-through rates by rank, and what limits the judgements."""
     model = how.model
     yield f"judgements are made from clicks, not by people ({label}): {model.source}; it assumes that {model.assumes}"
+    moved = f"{clicks.pairs_at_several_ranks():,} of {pluralise(len(clicks.pairs), 'pair')}"
+    yield f"{BIAS_NOTE}; {moved} were shown at more than one rank"
+    yield (
+        "documents that were never shown have no judgement, so a system whose lists were not shown is at a disadvantage: compare"
+        " systems whose lists are in the log, such as those of an A/B test"
+    )
+    if model.name == _MODEL:
+        yield str(clicks.position_bias)
     weights = ", ".join(f"{for_message(name)}{'' if weight == 1 else f' = {weight:g}'}" for name, weight in how.actions.items())
     rule = describe_thresholds(how.thresholds, "clicks over expected clicks")
     yield f"{rule}; a prior of {how.prior:g} is added to both; clicks are: {weights}"
@@ -231,14 +239,6 @@ def _notes(clicks: ClickLog, how: ClickSettings, label: str, log: UbiLog) -> Ite
     shown = list(zip(counts.rates.tolist(), counts.shown.tolist(), strict=True))[:_SHOWN_RANKS]
     rates = ", ".join(f"{rank}: {rate:.3f} of {number:,.0f}" for rank, (rate, number) in enumerate(shown, start=1) if number)
     yield f"clicks per impression by rank: {rates}"
-    moved = f"{clicks.pairs_at_several_ranks():,} of {pluralise(len(clicks.pairs), 'pair')}"
-    yield f"{BIAS_NOTE}; {moved} were shown at more than one rank"
-    if model.name == _MODEL:
-        yield str(clicks.position_bias)
-    yield (
-        "documents that were never shown have no judgement, so a system whose lists were not shown is at a disadvantage: compare"
-        " systems whose lists are in the log, such as those of an A/B test"
-    )
     yield f"the system {SYSTEM} is the list that comes last in the log for each query"
     if log.other_actions:
         more = len(log.other_actions) - _SHOWN_ACTIONS

@@ -25,6 +25,14 @@ BULK = ("index", "create", "update", "delete")
 """The keys of lines of the bulk API, which say where the next line goes."""
 
 
+def is_event(row: Mapping[str, Any]) -> bool:
+    """Whether a row names an action; in a table of queries and events together those of queries are empty or NaN."""
+    action = row.get("action_name")
+    if action is None or action != action:
+        return False
+    return action != "" or not any(row.get(name) for name in _QUERY_NAMES)
+
+
 @dataclass(frozen=True, slots=True)
 class UbiRecord:
     """A query or an event, with its file and line."""
@@ -35,7 +43,7 @@ class UbiRecord:
 
     @property
     def is_event(self) -> bool:
-        return "action_name" in self.value
+        return is_event(self.value)
 
     @property
     def is_query(self) -> bool:

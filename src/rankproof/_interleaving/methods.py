@@ -168,3 +168,5 @@ FOR_TWO = (TEAM_DRAFT, PLAIN, PROBABILISTIC)
 """The methods for exactly two systems."""
 NEED_RANKINGS = (PROBABILISTIC, PAIRWISE)
 """The methods whose credit needs the rankings that a list was made of."""
+TEAM_METHODS = (TEAM_DRAFT, PLAIN, MULTILEAVING)
+"""The methods whose credit is the number of clicks on documents of a system."""

@@ -88,6 +88,7 @@ def record_at(data: memoryview, start: int) -> JournalRecord | None:
         return None
     mark, digest, header, length, seconds = _RECORD_HEADER.unpack_from(data, start)
     end = start + _RECORD_HEADER.size + length
+    # A record that ends beyond the file is one that a kill cut off.
     if mark != RECORD_MARK or end > len(data) or header > length:
         return None
     if hashlib.sha256(data[start + _RECORD_CHECKED : end]).digest() != digest:
@@ -170,6 +171,7 @@ class Journal:
         """Adds a block, flushes it to disk and returns its offset; a failure leaves the journal unchanged."""
         end = self._file.seek(0, os.SEEK_END)
         try:
+            # An unbuffered file may write less than it was given.
             rest = memoryview(record_bytes(block, seconds))
             while rest:
                 rest = rest[self._file.write(rest) :]
@@ -295,6 +297,7 @@ def _content(arrays: Mapping[str, NDArray[Any] | ArrayBlocks], facts: Mapping[st
     for block in _blocks(_HEADER.pack(_MARK, len(head), footer + _FOOTER.size) + head, parts):
         digest.update(block)
         yield block
+    # At the end, because the blocks are written as they are made and their digest is known only then.
     yield _FOOTER.pack(digest.digest())
 
 
@@ -349,6 +352,7 @@ def _digest(data: memoryview) -> bytes:
 
 
 def _state(stat: os.stat_result) -> tuple[int, ...]:
+    # Not the path: a file that was replaced has another inode or time, and is verified again.
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 

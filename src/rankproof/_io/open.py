@@ -14,6 +14,7 @@ from typing import Any
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._io.file_errors import file_error
 from rankproof._io.memory import check_memory, free_memory, memory_error
+from rankproof._io.paths import is_possible_path
 from rankproof._io.streams import (
     BLOCK_BYTES,
     BlockStream,
@@ -117,18 +118,9 @@ def path_text(path: StrPath, argument: str = "a path") -> str:
         raise UsageError(f"{argument} cannot be {type_phrase(name)}", fix="pass a path, as text or as pathlib.Path")
     if not name:
         raise UsageError("the file path is empty", fix="specify the file")
-    if "\0" in name or not _is_encodable(name):
+    if not is_possible_path(name):
         raise UsageError(f"no path can be {for_message(name)}", fix="leave out NUL and surrogate characters")
     return name
-
-
-def _is_encodable(name: str) -> bool:
-    """Whether the system can have a path of that name."""
-    try:
-        os.fsencode(name)
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def first_bytes(opener: Opener, size: int) -> bytes:

@@ -112,3 +112,11 @@ def _unused_name(plain: str, taken: set[str]) -> str:
         number += 1
         free = f"{plain}-{number}"
     return free
+
+
+def is_possible_path(name: str) -> bool:
+    """Whether the system can have a path of that name, which NUL and surrogates of no byte prevent."""
+    try:
+        return b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        return False

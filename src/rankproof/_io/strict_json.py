@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from rankproof._io.file_errors import file_error
-from rankproof._io.files import unreadable_file_error
+from rankproof._io.files import open_plain_file, unreadable_file_error
 from rankproof._io.memory import check_memory
 from rankproof.errors import ExternalError, InputError, escape_invisible, for_message
 
@@ -298,7 +298,9 @@ def read_json(path: Path) -> Any:
     import json
 
     try:
-        return json.loads(path.read_bytes())
+        with open_plain_file(str(path)) as file:
+            check_memory(path.stat().st_size, str(path))
+            return json.loads(file.read())
     except OSError as error:
         raise unreadable_file_error(path, error) from None
     except (ValueError, RecursionError) as error:

@@ -107,7 +107,7 @@ def agreement_table(rated: Sequence[RatedPair], judge_label: str, thresholds: Th
         (
             Column("measure"),
             Column("value", "value"),
-            Column("95% interval", "interval", "Student's t over queries"),
+            Column("95% CI", "interval", "Student's t over queries"),
             Column("pairs", "count", "graded by both"),
         ),
         tuple((name, statistic.value, statistic.interval, statistic.items) for name, statistic in statistics.items()),
@@ -149,7 +149,7 @@ def _describe_agreement(main: Agreement, rated: Sequence[RatedPair], failed: int
     if main.value is None:
         sentences = ["Kappa is not defined: one side has the same grade for every pair."]
     else:
-        bounds = "" if main.interval is None else f" ({format_value(main.interval[0])} to {format_value(main.interval[1])})"
+        bounds = "" if main.interval is None else f" [{format_value(main.interval[0])}, {format_value(main.interval[1])}]"
         sentences = [f"Kappa with quadratic weights is {format_value(main.value)}{bounds}; 1 is full agreement, 0 is chance."]
     judge_grades = {pair.judge for pair in rated if pair.judge is not None}
     if len(judge_grades) == 1 and len(rated) - failed > 1:

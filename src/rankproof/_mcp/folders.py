@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 
-from rankproof._io.paths import is_pattern
+from rankproof._io.paths import is_pattern, is_possible_path
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 
@@ -34,6 +34,8 @@ class Folders:
     def writable(self, name: str, path: object) -> str:
         """The real path of a file to write; its folder is there."""
         real = self._inside(name, path)
+        if os.path.lexists(real) and not stat.S_ISREG(os.lstat(real).st_mode):
+            raise UsageError(f"{name}: {for_message(str(path))} is not a plain file", fix="name a new file, or one to replace")
         if not os.path.isdir(os.path.dirname(real)):
             raise UsageError(
                 f"{name}: {for_message(str(path))} is in a folder that does not exist", fix="name a folder that does"
@@ -43,8 +45,8 @@ class Folders:
     def _inside(self, name: str, path: object) -> str:
         if not isinstance(path, str):
             raise UsageError(f"{name} cannot be {type_phrase(path)}", fix="pass a path")
-        if not path or "\0" in path or ".." in path.replace("\\", "/").split("/"):
-            raise UsageError(f"{name}: {for_message(path)!r} is not allowed", fix="pass a path without .. and NUL")
+        if not path or not is_possible_path(path) or ".." in path.replace("\\", "/").split("/"):
+            raise UsageError(f"{name}: {for_message(path)!r} is not allowed", fix="pass a path without .., NUL and surrogates")
         real = os.path.realpath(os.path.join(self.roots[0], path))
         if not self._holds(real):
             allowed = ", ".join(map(for_message, self.roots))

@@ -21,12 +21,13 @@ from rankproof._analysis.values import (
     measure_results,
     oriented_value,
 )
-from rankproof._charts.curves import Curve, curve_chart, differences_chart
+from rankproof._charts.curves import Curve, curve_chart, curve_value_axis, differences_chart
 from rankproof._charts.figure import Format, figure_style, pages, saved
 from rankproof._charts.heatmap import Heatmap, heatmap_chart
 from rankproof._charts.latency import SystemTimes, TimeWords, latency_chart
-from rankproof._charts.model import Axis, Chart, Medium, Scale, Tick, value_axis
+from rankproof._charts.model import Axis, Chart, Medium, Scale, Tick
 from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
+from rankproof._charts.recall import DEPTHS, recall_chart
 from rankproof._charts.rows import BarGroup, ValueRow, bar_chart
 from rankproof._charts.text import fitted
 from rankproof._data.arrays import FloatArray, weight_column
@@ -204,7 +205,7 @@ def _mean(gaps: QueryDifferences, measure: Measure) -> str:
     if gaps.interval is None:
         return words
     low, high = (format_points(end, measure).removesuffix(" pp") for end in gaps.interval)
-    return f"{words} (95% interval {low} to {high}; {describe_interval_method()})"
+    return f"{words} (95% CI [{low}, {high}]; {describe_interval_method()})"
 
 
 def _extreme_queries(gaps: QueryDifferences, medium: Medium) -> list[str]:
@@ -223,21 +224,15 @@ def _query_list(extremes: list[tuple[str, float]], medium: Medium) -> str:
     return ", ".join(f"{fitted(medium.clean(query), 8.5 * medium.text, medium.text)} {size:+.2f}" for query, size in extremes)
 
 
-DEPTHS = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100)
 RECALLS = tuple(at / 10 for at in range(11))
-_MARKED_DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
 def recall(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
     """R@k for k from 1 to 100; k is on a logarithmic scale."""
     values = measure_results(inputs, [f"R@{depth}" for depth in DEPTHS])
-    lists = _lists(inputs, values)
-    curves = [Curve(name, DEPTHS, ys, ys[-1], [DEPTHS.index(depth) for depth in _MARKED_DEPTHS]) for name, ys in lists.items()]
     title = f"Recall against depth, R@k: {parse_measure('R@1').title}"
     notes = [where(inputs, _queries(values)), f"mean share of relevant documents in the top k; {_depth_note(inputs)}"]
-    ticks = tuple(Tick(depth, str(depth)) for depth in _MARKED_DEPTHS)
-    axes = Axis(Scale(0.93, 107, log=True), "k, number of documents", ticks), _value_axis(curves, "R@k")
-    return [curve_chart(settings.medium, "recall", title, notes, curves, axes, "R@100")]
+    return [recall_chart(settings.medium, title, notes, _lists(inputs, values))]
 
 
 def precision_recall(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
@@ -248,17 +243,12 @@ def precision_recall(inputs: AnalysisInput, settings: PlotSettings) -> list[Char
     title = f"Precision against recall, IPrec@r: {parse_measure('IPrec@0.1').title}"
     notes = [where(inputs, _queries(values)), "the mean of the best precision at a recall of r or beyond, at 11 points"]
     ticks = tuple(Tick(level, f"{level:g}") for level in RECALLS[:: 2 if settings.medium.narrow else 1])
-    axes = Axis(Scale(-0.02, 1.02), "recall r", ticks), _value_axis(curves, "IPrec@r")
+    axes = Axis(Scale(-0.02, 1.02), "recall r", ticks), curve_value_axis(curves, "IPrec@r")
     return [curve_chart(settings.medium, "precision-recall", title, notes, curves, axes, "mean of 11")]
 
 
 def _lists(inputs: AnalysisInput, values: MeasureResults) -> dict[str, list[float]]:
     return {name: [value.value for value in values[name].values()] for name in systems_of(inputs)}
-
-
-def _value_axis(curves: Sequence[Curve], name: str) -> Axis:
-    most = max(max(curve.ys) for curve in curves)
-    return value_axis(Scale(0, 1.02 if most > 0.6 else max(1.15 * most, 0.01)), name)
 
 
 def _queries(values: MeasureResults) -> int:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from textwrap import wrap
 
 from rich.cells import cell_len, set_cell_size
 
@@ -20,14 +19,13 @@ from rankproof._data.text import pluralise, shown_time
 from rankproof._io.escape import escape_json, for_terminal
 from rankproof._render.formats import RenderOptions
 from rankproof._render.table import as_text, plain_tables
-from rankproof._render.terminal import TablePrinter, fits_width
+from rankproof._render.terminal import TablePrinter, fits_width, wrapped
 from rankproof.measures._base import Measure
 
 _REL = re.compile(r"\(rel=\d+\)")
 _ELLIPSIS = "…"
 _NAME_SHARE = 3
 _MIN_NAME = 12
-MAX_NOTE_LINES = 10
 _RAW_P_DROP_ORDER = 1_000
 """The p that is not corrected is left out first: the corrected one says more. The risk, which decides, stays longest."""
 
@@ -77,30 +75,6 @@ def _measures_without_column(comparison: Comparison, table: Table) -> list[str]:
 def _add_wrapped(text: str, printer: TablePrinter, options: RenderOptions) -> None:
     for line in wrapped(text, options.width):
         printer.line(line)
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """The text in lines of at most this many columns; a longer word is broken, except a path, which people copy."""
-    lines: list[str] = []
-    for line in wrap(for_terminal(text), width, break_on_hyphens=False, break_long_words=False):
-        while cell_len(line) > width and "/" not in line:
-            head = set_cell_size(line, width).rstrip()
-            lines.append(head)
-            line = line[len(head) :]
-        lines.append(line)
-    return lines
-
-
-def note_lines_within(notes: Sequence[str], width: int, where: str) -> list[str]:
-    """The notes in at most ten lines; the last line says how many notes are left out, and where they are."""
-    lines: list[str] = []
-    distinct = list(dict.fromkeys(notes))
-    for at, note in enumerate(distinct):
-        more = wrapped(f"note: {note}", width)
-        if len(lines) + len(more) > MAX_NOTE_LINES - (at + 1 < len(distinct)):
-            return [*lines, f"note: {pluralise(len(distinct) - at, 'more note')}, {where}"]
-        lines += more
-    return lines
 
 
 def comparison_table(comparison: Comparison, options: RenderOptions) -> Table:

@@ -10,10 +10,9 @@ from typing import Any, Protocol
 from rankproof._analysis.online.tables import ROWS, TREND
 from rankproof._data.table import Table
 from rankproof._io.escape import escape_json
-from rankproof._render.comparison import wrapped
 from rankproof._render.formats import RenderOptions
 from rankproof._render.table import TABLE_RENDERERS, as_text, plain_tables
-from rankproof._render.terminal import TablePrinter
+from rankproof._render.terminal import TablePrinter, wrapped
 
 _SHOWN_LOOKS = 7
 

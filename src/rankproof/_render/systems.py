@@ -14,12 +14,12 @@ from rankproof._data.table import Table
 from rankproof._data.text import MASK, pluralise, shown_time
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._io.escape import for_markdown
-from rankproof._render.comparison import add_comparison, add_left_out, wrapped
+from rankproof._render.comparison import add_comparison, add_left_out
 from rankproof._render.formats import RenderOptions
 from rankproof._render.result import format_value
 from rankproof._render.systems_table import CHUNKS_TITLE, answers_table, answers_title, chunks_table, main_measure, systems_table
 from rankproof._render.table import TABLE_RENDERERS, add_table, markdown_table
-from rankproof._render.terminal import TablePrinter, fits_width
+from rankproof._render.terminal import TablePrinter, fits_width, wrapped
 from rankproof._results.csv_files import summary_csv
 from rankproof._results.experiment_result import ExperimentResult, SystemRun, timed_queries
 from rankproof._results.result_json import document_text, results_document

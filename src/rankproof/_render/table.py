@@ -45,13 +45,17 @@ def _number(item: float, kind: ColumnKind) -> str:
 
 
 class ShownCell(NamedTuple):
-    """A cell as text, with its superscript letters; `is_text` cells are left-aligned, `level` is the colour from 0 to 9."""
+    """A cell as text, with its superscript letters and its address on a page.
+
+    `is_text` cells are left-aligned, `level` is the colour from 0 to 9.
+    """
 
     text: str
     is_text: bool = False
     best: bool = False
     marks: str = ""
     level: int | None = None
+    link: str = ""
 
 
 def shown_head(table: Table) -> list[ShownCell]:
@@ -73,8 +77,9 @@ def _shown_cell(table: Table, row: int, at: int) -> ShownCell:
     cells = table.rows[row]
     marks = cells[at + 1] if _has_marks(table, at) else ""
     text = format_item(cells[at], table.columns[at].kind)
-    is_best, level = (row, at) in table.best, table.levels.get((row, at))
-    return ShownCell(text, _is_text_column(table, at), is_best, marks if isinstance(marks, str) else "", level)
+    place, marked = (row, at), marks if isinstance(marks, str) else ""
+    is_text, is_best = _is_text_column(table, at), place in table.best
+    return ShownCell(text, is_text, is_best, marked, table.levels.get(place), table.links.get(place, ""))
 
 
 def _has_marks(table: Table, at: int) -> bool:

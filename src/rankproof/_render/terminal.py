@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
+from textwrap import wrap
 
 from rich.box import SIMPLE
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as RichTable
@@ -20,11 +21,24 @@ from rankproof._render.table import ShownCell, shown_head, shown_rows
 
 _GAP = 3
 _BAR = 24
+_LEAST_TEXT = 24
 _HEIGHT = 25
 _UNLIMITED_WIDTH = 1 << 16
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 _BEST = "bold green"
 _ARROW = "> "
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most this many columns; a longer word is broken, except a path, which people copy."""
+    lines: list[str] = []
+    for line in wrap(for_terminal(text), width, break_on_hyphens=False, break_long_words=False):
+        while cell_len(line) > width and "/" not in line:
+            head = set_cell_size(line, width).rstrip()
+            lines.append(head)
+            line = line[len(head) :]
+        lines.append(line)
+    return lines
 
 
 def fits_width(table: Table, options: RenderOptions) -> bool:
@@ -45,6 +59,17 @@ class _Sheet:
 
     def _width(self, at: int) -> int:
         return _GAP + max(cell_len(cell.text) + cell.best for cell in (self.head[at], *(row[at] for row in self.rows)))
+
+    def cut_texts(self, options: RenderOptions) -> None:
+        """Shortens the column of texts, such as those of queries, if the table then fits in one block."""
+        at = next((at for at, column in enumerate(self.table.columns) if column.name == "text" and at), 0)
+        space = self.widths[at] - _GAP + options.width - self.names_width - sum(self.widths)
+        if not at or space < _LEAST_TEXT or space >= self.widths[at] - _GAP:
+            return
+        for row in self.rows:
+            if cell_len(row[at].text) > space:
+                row[at] = row[at]._replace(text=f"{set_cell_size(row[at].text, space - 1).rstrip(' …')}…")
+        self.widths[at] = self._width(at)
 
     def blocks(self, options: RenderOptions) -> list[range]:
         """Ranges of columns that fit beside the row names."""
@@ -105,6 +130,7 @@ class TablePrinter:
     def summary(self, table: Table, *, bars: Bars | None = None) -> None:
         """Adds the table in as many blocks as the width needs, with bars on the right if they fit."""
         sheet = _Sheet(table)
+        sheet.cut_texts(self._options)
         blocks = sheet.blocks(self._options)
         needed = sheet.names_width + sum(sheet.widths)
         shown_bars = bars if bars is not None and len(blocks) == 1 and bars.fit(needed, self._options) else None

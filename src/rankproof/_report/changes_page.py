@@ -33,6 +33,7 @@ from rankproof._report.elements import (
 )
 from rankproof._report.page import explorer_json, render_page, report_facts
 from rankproof._report.sections.decision import comparison_decision, comparison_warnings, interval_text
+from rankproof._report.sections.differences import difference_charts
 from rankproof.errors import for_message
 
 _MOST_FIGURES = 4
@@ -286,13 +287,17 @@ def render_changes(changes: Changes, links: Sequence[tuple[str, str]] = ()) -> s
 def _open_sections(changes: Changes) -> Sequence[Section]:
     warnings = comparison_warnings(changes.joined.result)
     return [
+        settings_section(changes),
         change_section(changes),
-        *([] if changes.comparison is None else [comparison_decision(changes.inputs, changes.comparison)]),
+        *([] if changes.comparison is None else [_decision(changes.comparison)]),
         changed_systems_section(changes),
         *([warnings] if warnings else []),
-        settings_section(changes),
         changed_queries_section(changes),
     ]
+
+
+def _decision(comparison: Comparison) -> Section:
+    return replace(comparison_decision(comparison), charts=difference_charts(comparison)[:1])
 
 
 def _folded_sections(changes: Changes) -> Sequence[Section]:

@@ -105,6 +105,12 @@ class ReportContext:
         return self.best_systems[0] if chosen is None else chosen
 
     @cached_property
+    def runner_up(self) -> str:
+        """The best of the other systems; the leading one if it is alone."""
+        others = [name for name in self.oriented_values if name != self.leading]
+        return max(others, key=self.oriented_values.__getitem__, default=self.leading)
+
+    @cached_property
     def system_runs(self) -> Mapping[str, SystemRun]:
         """The run of each system."""
         return {system_run.name: system_run for system_run in self.results.system_runs}

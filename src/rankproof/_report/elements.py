@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from rankproof._analysis.values import format_points
+from rankproof._charts.model import Chart, Medium
+from rankproof._charts.svg import svg_of
 from rankproof._data.table import Table
 from rankproof._data.text import in_a_sentence, shown_time
 from rankproof._evaluation.result import MeasureResult
@@ -19,7 +21,8 @@ from rankproof.errors import for_message
 class SvgChart:
     """A chart as SVG with a title and a text alternative.
 
-    `narrow` is the chart for a phone, None if the first fits; `small` charts are laid out side by side.
+    `narrow` is the chart for a phone, None if the first fits; `small` charts are laid out side by side. Of charts with a
+    `measure`, the page shows those of its measure.
     """
 
     title: str
@@ -27,6 +30,7 @@ class SvgChart:
     about: str
     narrow: Markup | None = None
     small: bool = False
+    measure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,8 @@ class Section:
     """A section of the page; `key` is its anchor, `question` the question it answers.
 
     The fields are in page order. `folded` tables and `texts` are collapsed, with `is_folded` the whole section is;
-    `has_move_legend` adds the legend of rank moves.
+    `has_move_legend` adds the legend of rank moves, `has_waterfall` the differences between two systems query by query. Of the
+    tables `by_measure`, the page shows that of its measure.
     """
 
     key: str
@@ -112,11 +117,13 @@ class Section:
     warnings: tuple[str, ...] = ()
     charts: tuple[SvgChart, ...] = ()
     changed: tuple[ChangedSystem, ...] = ()
+    by_measure: tuple[tuple[str, Table], ...] = ()
     tables: tuple[Table, ...] = ()
     folded: tuple[Table, ...] = ()
     texts: tuple[FoldedText, ...] = ()
     terms: tuple[MeasureTerm, ...] = ()
     has_move_legend: bool = False
+    has_waterfall: bool = False
     is_folded: bool = False
 
 
@@ -149,3 +156,13 @@ def as_sentence(note: str) -> str:
 
 
 WIDE_CHART_WIDTH, NARROW_CHART_WIDTH, PANEL_CHART_WIDTH = 880.0, 340.0, 340.0
+MANY_SYSTEMS = 10
+"""With more systems than this, the page leaves out what every pair or every system has, so that it stays small."""
+
+
+def chart_of_widths(
+    draw: Callable[[Medium], Chart], title: str, about: str, systems: int, *, width: float = WIDE_CHART_WIDTH, measure: str = ""
+) -> SvgChart:
+    """A chart in its width and, unless it has many systems, drawn again for a phone."""
+    narrow = svg_of(draw(Medium(NARROW_CHART_WIDTH))) if systems <= MANY_SYSTEMS else None
+    return SvgChart(title, svg_of(draw(Medium(width))), about, narrow, measure=measure)

@@ -7,6 +7,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from rankproof._analysis.inputs import input_from_results
@@ -41,13 +42,20 @@ class DocumentList:
         """The indices of several documents."""
         return [self.index_of(doc) for doc in docs]
 
-    def columns(self, snippets: Mapping[str, str], titles: Mapping[str, int]) -> dict[str, list[str] | list[int]]:
-        """The ids, the snippets, cut so that the page stays small, and the lengths of the titles at their start in UTF-16."""
+    def columns(
+        self, snippets: Mapping[str, str], titles: Mapping[str, int], urls: Mapping[str, str]
+    ) -> dict[str, list[str] | list[int]]:
+        """The ids, the snippets, cut so that the page stays small, the UTF-16 lengths of the titles at their start, and the URLs.
+
+        There are no URLs if no document has one.
+        """
         texts = [snippets.get(doc, "") for doc in self._indices]
         at = bisect_left(SNIPPET_LENGTHS, -MAX_TEXT_SIZE, key=lambda length: -text_size(texts, length))
         length = SNIPPET_LENGTHS[min(at, len(SNIPPET_LENGTHS) - 1)]
         title_lengths = [utf16_length(snippets.get(doc, "")[: titles.get(doc, 0)]) for doc in self._indices]
-        return {"ids": list(self._indices), "texts": [truncate(text, length) for text in texts], "titles": title_lengths}
+        addresses = [urls.get(doc, "") for doc in self._indices] if any(doc in urls for doc in self._indices) else []
+        cut = [truncate(text, length) for text in texts]
+        return {"ids": list(self._indices), "texts": cut, "titles": title_lengths, "urls": addresses}
 
 
 def answers_by_query(
@@ -163,11 +171,12 @@ Grades = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class RankedSystem:
-    """The top documents, the ranks of some documents and the number of retrieved ones of a system, by query."""
+    """The top documents, the ranks of some documents and the number of retrieved ones of a system, by query, and its run."""
 
     tops: tuple[tuple[str, ...], ...]
     ranks: tuple[Mapping[str, int], ...]
     retrieved: tuple[int, ...]
+    run: Run | None
 
 
 Compared = Mapping[str, str]  # System to the system that its rankings are compared with.
@@ -190,6 +199,7 @@ def ranked_systems(results: ExperimentResult, grades: Grades, compared: Compared
             tops[name],
             tuple(map(_ranks, orders[name], _ranked_subset(results, grades, compared_tops[name]))),
             tuple(map(len, orders[name])),
+            results.system_run(name).stored_run,
         )
         for name in orders
     }
@@ -261,13 +271,20 @@ def _encode_segments(results: ExperimentResult, name: str, column: Mapping[str, 
 
 
 _MAX_QUERY_LENGTH = 1_000
+_MAX_SCORED, _SCORE_DIGITS = 2_000, 4
+"""With more rankings than this, the page has no scores; else they have so many digits."""
 _TIME_DIGITS = 3
 
 
-def explorer_blocks(results: ExperimentResult, pairs: Mapping[str, tuple[str, str]] | None = None) -> dict[str, dict[str, Any]]:
+def explorer_blocks(
+    results: ExperimentResult,
+    pairs: Mapping[str, tuple[str, str]] | None = None,
+    shown: tuple[str, str] | None = None,
+) -> dict[str, dict[str, Any]]:
     """`data` for the table, and `details` for an open query; docs/report.md describes their format.
 
-    `pairs` are systems after and before a change, by name; the first is shown first, the largest difference on top.
+    `pairs` are systems after and before a change, by name; the first is shown first, the largest difference on top. `shown` are
+    the systems A and B of the first view.
     """
     grades = {
         query: {doc: grade for doc, grade in results.qrels.get(query, {}).items() if grade >= 0} for query in results.queries
@@ -275,9 +292,17 @@ def explorer_blocks(results: ExperimentResult, pairs: Mapping[str, tuple[str, st
     compared = compared_systems(results, pairs or {})
     ranked = ranked_systems(results, grades, compared)
     return {
-        "data": {**_table(results, grades, ranked, compared), **_paired(results, pairs or {})},
+        "data": {**_table(results, grades, ranked, compared), **_start(results, shown), **_paired(results, pairs or {})},
         "details": _details(results, grades, ranked, compared, with_left=bool(pairs)),
     }
+
+
+def _start(results: ExperimentResult, shown: tuple[str, str] | None) -> dict[str, Any]:
+    """The first view of the table: A and B alone, the other systems on demand; nothing without them."""
+    if shown is None:
+        return {}
+    a, b = ([run.name for run in results.system_runs].index(name) for name in shown)
+    return {"start": {"a": a, "b": b, "systems": sorted({a, b})}}
 
 
 def _paired(results: ExperimentResult, pairs: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
@@ -330,10 +355,13 @@ def _details(
 ) -> dict[str, Any]:
     documents = DocumentList()
     tops = {name: [documents.indices_of(top) for top in ranked_system.tops] for name, ranked_system in ranked.items()}
-    judgements = _needed_judgements(results, grades, ranked)
+    least = _least_counted(results)
+    judgements = _needed_judgements(results, grades, ranked, least)
     others = [ranked[compared[run.name]] if run.name in compared else None for run in results.system_runs]
+    counted = [{doc: grade for doc, grade in docs.items() if grade >= least} for docs in judgements]
+    scored = results.queries if len(results.queries) * len(ranked) <= _MAX_SCORED else ()
     systems = [
-        _system_json(run, ranked[run.name], other, tops[run.name], judgements)
+        _system_json(run, ranked[run.name], other, tops[run.name], counted, scored)
         for run, other in zip(results.system_runs, others, strict=True)
     ]
     references = _references(results)
@@ -344,11 +372,12 @@ def _details(
         system["answers"] = answers_by_query(system_run, results.queries, documents, claims)
     judged = {
         "counts": [len(docs) for docs in judgements],
+        "ranked": [sum(grade >= least for grade in docs.values()) for docs in judgements],
         "docs": [documents.index_of(doc) for docs in judgements for doc in docs],
         "grades": [grade for docs in judgements for grade in docs.values()],
     }
     return {
-        "documents": documents.columns({**results.contexts, **results.snippets}, results.titles),
+        "documents": documents.columns({**results.contexts, **results.snippets}, results.titles, results.urls),
         "judged": judged,
         "systems": systems,
         "references": references_by_query(results, references),
@@ -356,9 +385,15 @@ def _details(
     }
 
 
-def _needed_judgements(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem]) -> list[dict[str, int]]:
-    """The judgements that the page needs, highest grade first: relevant documents, and the documents it shows."""
-    least = min((1, results.rel, *(getattr(measure, "least", 1) for measure in all_measures(results).values())))
+def _least_counted(results: ExperimentResult) -> int:
+    """The lowest grade that a measure can count."""
+    return min((1, results.rel, *(getattr(measure, "least", 1) for measure in all_measures(results).values())))
+
+
+def _needed_judgements(
+    results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem], least: int
+) -> list[dict[str, int]]:
+    """The judgements that the page needs, highest grade first: documents with the least grade, and the documents it shows."""
     needed = []
     for at, query in enumerate(results.queries):
         shown = {doc for system in ranked.values() for doc in system.tops[at]}
@@ -373,19 +408,35 @@ def _system_json(
     other: RankedSystem | None,
     tops: list[list[int]],
     judgements: list[dict[str, int]],
+    queries: tuple[str, ...],
 ) -> dict[str, Any]:
-    """The rankings of a system: `ranks` of the judged documents; 0 if not retrieved.
+    """The rankings of a system: `ranks` of the judged documents that a measure can count; 0 if not retrieved.
 
-    `compared_ranks` are those of its top documents in the system that it is compared with.
+    `compared_ranks` are those of its top documents in the system that it is compared with. `scores` are those of its top
+    documents, None with many queries, which would make the page too large; then `queries` is empty.
     """
     return {
         "counts": [len(top) for top in tops],
         "docs": [doc for top in tops for doc in top],
+        "scores": _top_scores(own, queries),
         "retrieved": list(own.retrieved),
         "ranks": [ranks.get(doc, 0) for ranks, docs in zip(own.ranks, judgements, strict=True) for doc in docs],
         "compared_ranks": None if other is None else _other_ranks(own, other),
         "times": round_column(_query_times(system_run), _TIME_DIGITS),
     }
+
+
+def _top_scores(ranked: RankedSystem, queries: tuple[str, ...]) -> list[float] | None:
+    """The scores of the top documents, query by query."""
+    if ranked.run is None or not queries:
+        return None
+    run, spans = ranked.run, dict(zip(ranked.run.queries, pairwise(ranked.run.offsets.tolist()), strict=True))
+    scores: list[float] = []
+    for query, top in zip(queries, ranked.tops, strict=True):
+        start, end = spans.get(query, (0, 0))
+        known = dict(zip(run.docs[start:end], run.scores[start:end].tolist(), strict=True))
+        scores += [float(f"{known[doc]:.{_SCORE_DIGITS}g}") for doc in top]
+    return scores
 
 
 def _query_times(system_run: SystemRun) -> list[float | None]:

@@ -21,10 +21,9 @@ from rankproof._charts.model import (
     value_axis,
     value_scale,
 )
-from rankproof._charts.svg import svg_of
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise
-from rankproof._report.elements import NARROW_CHART_WIDTH, WIDE_CHART_WIDTH, KeyFigure, Section, SvgChart, as_sentence
+from rankproof._report.elements import KeyFigure, Section, SvgChart, as_sentence, chart_of_widths
 from rankproof._report.page import render_page
 from rankproof._results.live_results import LiveDocument
 from rankproof.errors import for_message
@@ -104,8 +103,8 @@ def _chart(table: Table, system: str) -> SvgChart:
         for row in rows
     ]
     title = f"Difference of {for_message(system)} to the baseline, with its interval at each look"
-    wide, narrow = (svg_of(_look_chart(Medium(width), title, looks)) for width in (WIDE_CHART_WIDTH, NARROW_CHART_WIDTH))
-    return SvgChart(title, wide, "The system is better once the interval is above 0. It is valid at every look.", narrow)
+    about = "The system is better once the interval is above 0. It is valid at every look."
+    return chart_of_widths(lambda medium: _look_chart(medium, title, looks), title, about, 1)
 
 
 class _Look(NamedTuple):

@@ -30,14 +30,18 @@ if TYPE_CHECKING:
 
 STYLES = (
     *("report.css", "tables.css", "widths.css", "charts.css", "explorer.css"),
-    *("explorer-table.css", "explorer-phone.css", "explorer-query.css", "explorer-claims.css", "print.css"),
+    *("overview.css", "explorer-table.css", "explorer-phone.css", "explorer-query.css", "explorer-claims.css", "print.css"),
 )
 SCRIPTS = (
     "dom.js",
     "state.js",
     *(f"explorer-{part}.js" for part in ("view", "model", "columns", "head", "grid", "keys", "controls", "words", "details")),
+    "waterfall.js",
+    "served.js",
     *(f"explorer-{part}.js" for part in ("measures", "explain", "rankings", "claims", "answers", "panel")),
     "explorer.js",
+    "measure-switch.js",
+    "sorted-tables.js",
     "page.js",
 )
 """In execution order; together they are one script."""
@@ -47,13 +51,19 @@ _NUMBERS = re.compile(r"\b[pn] [=<] [\d.]+|[\d.]+ to -?[\d.]+(?: pp)?|\d (?:pp|m
 @cache
 def stylesheet(more: tuple[str, ...] = ()) -> str:
     """All style sheets, joined."""
-    return "".join(_text("static", name) for name in (*STYLES, *more))
+    return _compact("".join(_text("static", name) for name in (*STYLES, *more)))
 
 
 @cache
 def page_script() -> str:
     """All scripts, joined."""
-    return "".join(_text("static", name) for name in SCRIPTS)
+    return _compact("".join(_text("static", name) for name in SCRIPTS))
+
+
+def _compact(source: str) -> str:
+    """A style or script without indentation, empty lines and whole lines of comment, which every report would carry."""
+    lines = (line.strip() for line in source.split("\n"))
+    return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
 
 
 def render_template(template: str, **values: Any) -> str:
@@ -133,11 +143,16 @@ def content_security_policy(
     return "; ".join(f"{name} {value}" for name, value in parts.items())
 
 
-def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = (), compared: Comparison | None = None) -> str:
+def render_report(
+    results: ExperimentResult,
+    links: Sequence[tuple[str, str]] = (),
+    compared: Comparison | None = None,
+    served: Mapping[str, str] | None = None,
+) -> str:
     """Render the report as one HTML file; the same results give the same bytes.
 
     `links` are pairs of address and text, shown beside the name rankproof. `compared` is what `compare_results` returned, if it
-    was called before.
+    was called before. `served` are the addresses of a server: `documents` has whole texts, `bench` its page of these results.
     """
     context = ReportContext(results, compared)
     opened, folded = (OPEN_SECTIONS, FOLDED_SECTIONS) if results.is_judged else (UNJUDGED_SECTIONS, UNJUDGED_FOLDED)
@@ -146,8 +161,12 @@ def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = 
         report_facts(results),
         build_sections(opened, context),
         build_sections(folded, context),
-        explorer_json(results),
+        {
+            **explorer_json(results, shown=(context.leading, context.runner_up) if results.is_judged else None),
+            **({"served": json_block(served)} if served else {}),
+        },
         links=links,
+        connect="'self'" if served else "'none'",
     )
 
 
@@ -161,8 +180,12 @@ def render_page(
     links: Sequence[tuple[str, str]] = (),
     source: str = "one results folder",
     styles: tuple[str, ...] = (),
+    connect: str = "'none'",
 ) -> str:
-    """A page of open sections, the table of queries and folded sections, as one HTML file with its policy."""
+    """A page of open sections, the table of queries and folded sections, as one HTML file with its policy.
+
+    Scripts may connect to `connect`.
+    """
     return render_template(
         "page.html.j2",
         title=title,
@@ -171,18 +194,25 @@ def render_page(
         facts=facts,
         opened=opened,
         folded=[replace(section, is_folded=True) for section in folded],
-        policy=content_security_policy([page_script()], [stylesheet(styles)]),
+        policy=content_security_policy([page_script()], [stylesheet(styles)], connect=connect),
         style=Markup(stylesheet(styles)),
         script=Markup(page_script()),
         blocks=blocks,
     )
 
 
-def explorer_json(results: ExperimentResult, pairs: Mapping[str, tuple[str, str]] | None = None) -> dict[str, Markup]:
-    """The data of the table of queries; none if neither rankings nor answers were measured. `pairs` as in `explorer_blocks`."""
+def explorer_json(
+    results: ExperimentResult,
+    pairs: Mapping[str, tuple[str, str]] | None = None,
+    shown: tuple[str, str] | None = None,
+) -> dict[str, Markup]:
+    """The data of the table of queries; none if neither rankings nor answers were measured.
+
+    `pairs` and `shown` are as in `explorer_blocks`.
+    """
     if not results.is_judged and results.answers is None:
         return {}
-    return {key: json_block(value) for key, value in explorer_blocks(results, pairs).items()}
+    return {key: json_block(value) for key, value in explorer_blocks(results, pairs, shown).items()}
 
 
 def build_sections(builders: Sequence[Callable[[ReportContext], Section | None]], context: ReportContext) -> list[Section]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rankproof._data.rubric import CRITERION, Rubric
+from rankproof._data.claims import CRITERION, Rubric
 from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError, for_message

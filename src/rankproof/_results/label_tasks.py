@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankproof._data.answers import Answer, Answers, references_from_queries
-from rankproof._data.claims import Against, Claim, ClaimVerdict, Evidence
+from rankproof._data.claims import CRITERION, Against, Claim, ClaimVerdict, Evidence
 from rankproof._data.dataset import Queries
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import Qrels
-from rankproof._data.rubric import CRITERION
 from rankproof._io.files import log_path, open_plain_file, unreadable_file_error
 from rankproof._io.strict_json import JsonObject, parse_strict_json
 from rankproof._results.experiment_result import ExperimentResult, ranking_systems

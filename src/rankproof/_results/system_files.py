@@ -9,9 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from rankproof._data.answers import Answer, Answers, AnswerState
+from rankproof._data.answers import Answer, Answers, AnswerState, AnswerUsage
 from rankproof._data.replies import RecordedReply
-from rankproof._data.usage import Usage
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._formats.json import json_line, parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES, answer_blocks, is_repeat
@@ -67,7 +66,7 @@ class _AnswerLine:
     cited: tuple[str, ...]
     given: tuple[str, ...] | None
     state: AnswerState
-    usage: Usage | None = None
+    usage: AnswerUsage | None = None
 
 
 def read_answers_file(folder: str) -> dict[str, Answers]:

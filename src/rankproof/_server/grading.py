@@ -264,7 +264,7 @@ def _queries(decision: Decision) -> tuple[int, int | None]:
         labelled = decision.labelled or 0
         needed = decision.check.needed if decision.check is not None else None
         return labelled, needed or (decision.labels_for_check or MIN_LABELLED if labelled < MIN_LABELLED else None)
-    if decision.reason == "few_queries" and decision.needed is None:
+    if decision.reason == "few_queries" and decision.needed is None and decision.n < _FEWEST_QUERIES:
         return decision.n, _FEWEST_QUERIES
     likely = None if decision.needed is None else decision.needed.likely
     return decision.n, None if likely is None else rounded_up(likely)

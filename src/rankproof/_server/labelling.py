@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from rankproof._data.claims import Against, Evidence, Side
-from rankproof._data.rubric import CRITERION, USEFUL_SCORE, Rubric
+from rankproof._data.claims import CRITERION, USEFUL_SCORE, Against, Evidence, Rubric, Side
 from rankproof._formats.claims import CLAIM_LABELS, ClaimLabel
 from rankproof._io.escape import json_block
 from rankproof._results.criteria import stored_rubric

@@ -198,7 +198,7 @@ def compare_experiments(before: ExperimentResult, after: ExperimentResult, label
     comparison = compare_inputs(both)
     warnings = comparison_warnings(both.result)
     sections = (
-        comparison_decision(both, comparison),
+        comparison_decision(comparison),
         comparison_systems(comparison),
         *([warnings] if warnings else []),
         *comparison_pairs(comparison),
@@ -319,8 +319,11 @@ class Router:
             links.append((f"/r/{entry.id}/judge", "Judge"))
         if self._labelling.has_claims(entry):
             links.append((f"/r/{entry.id}/label", "Label claims"))
-        links += self._actions(entry.id)
-        return render_report(self._library.results(entry), links).encode(errors="backslashreplace")
+        actions = self._actions(entry.id)
+        bench = next((path for path, words in actions if words == "Bench"), None)
+        served = None if bench is None else {"bench": bench, "documents": f"/api/r/{entry.id}/bench/document"}
+        page = render_report(self._library.results(entry), [*links, *actions], served=served)
+        return page.encode(errors="backslashreplace")
 
     def _comparison_choices(self, entry: LibraryEntry) -> PageResponse:
         summary = self._readable_summary(entry)

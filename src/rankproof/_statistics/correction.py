@@ -38,6 +38,7 @@ def holm_of_two(p: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArra
     """
     both = np.concatenate([p, other])
     order = np.argsort(both, kind="stable")
+    # Sorted by p; the first test of a comparison to be met leaves its other hypothesis possible, the second one ends it.
     is_second = np.ones(len(both), bool)
     is_second[np.unique(order % len(p), return_index=True)[1]] = False
     left = len(p) - np.concatenate([[0], np.cumsum(is_second)[:-1]])

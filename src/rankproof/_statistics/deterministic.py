@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ def stream_key(seed: int, use: StreamUse) -> int:
 
 def random_words(key: int, first: int, count: int) -> RandomWords:
     """The words from index `first` on (SplitMix64)."""
+    # An array, not a scalar: numpy wraps arrays of unsigned integers silently and warns of scalars.
     start = np.full(1, (key + (first + 1) * GOLDEN) & _MASK, np.uint64)
     state = np.arange(count, dtype=np.uint64) * np.uint64(GOLDEN) + start
     state = (state ^ (state >> np.uint64(30))) * np.uint64(_FIRST)
@@ -73,6 +75,7 @@ class VariateStream:
         """Uniform variates in [0, 1), with 53 bits."""
         words = random_words(self._key, self._next, count)
         self._next += count
+        # The upper 53 bits, because they fit a double exactly.
         return (words >> np.uint64(11)).astype(np.float64) * math.ldexp(1.0, -53)
 
     def normals(self, count: int) -> FloatArray:
@@ -137,13 +140,17 @@ class ExactSum(NamedTuple):
 def to_exact_sum(values: FloatArray, against: FloatArray | None = None) -> ExactSum:
     """The values, or their differences from `against` (a column), rounded to a unit for which no sum overflows."""
     largest = float(np.abs(values).max(initial=0.0)) or 1.0
-    unit = math.ldexp(1.0, math.frexp(largest)[1] - min(_VALUE_BITS, _SUM_BITS - len(values).bit_length()))
+    # A power of two, so that dividing by it rounds nothing but the digits that are left out.
+    bits = min(_VALUE_BITS, _SUM_BITS - len(values).bit_length())
+    # A smaller unit would underflow to 0.
+    unit = max(math.ldexp(1.0, math.frexp(largest)[1] - bits), sys.float_info.min)
     differences = values if against is None else values - against
     return ExactSum(np.rint(differences / unit).astype(np.int64), unit)
 
 
 def products(rows: FloatArray, numbers: IntArray) -> IntArray:
     """The exact matrix product of rows of small integers with the numbers, in two halves whose sums fit a double."""
+    # BLAS multiplies doubles, not int64; with halves every partial sum is an integer below 2^53, so any order of sums is exact.
     upper = numbers >> _HALF_BITS
     lower = numbers - (upper << _HALF_BITS)
     halves = rows @ np.concatenate([upper, lower], axis=1).astype(np.float64)

@@ -11,6 +11,7 @@ from rankproof._data.arrays import FloatArray
 
 # math.gamma overflows above 171; from 100 on the series has all digits.
 _LARGE_A = 100.0
+# Above this, 1 minus the series would lose the digits of a small p.
 _SMALL_P_SQUARE = 12.0
 _STEPS = 10_000
 _TINY = 1e-300
@@ -40,6 +41,7 @@ def student_quantile(share: float, freedom: float) -> float:
     low, high = 0.0, 1.0
     while student_above(high, freedom) > 1 - share:
         high *= 2
+    # Until no double lies between the two ends, so that the result has the same bits on every machine.
     while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if student_above(middle, freedom) > 1 - share else (low, middle)
     return high
@@ -148,6 +150,7 @@ def _not_zero(number: float) -> float:
     return number if abs(number) > _TINY else _TINY
 
 
+# Beyond 9 the normal density is below 1e-17.
 _STEP, _REACH = 0.125, 9.0
 _POINTS = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
 _WIDEST = 76.0
@@ -189,6 +192,7 @@ def studentized_range_quantile(share: float, groups: int, freedom: float) -> flo
         if abs(value) <= _PRECISION * (1 - share):
             return guess
         if value > 0:
+            # Halving the value of the end that stays keeps the secant from converging from one side only.
             low, low_value, high_value = guess, value, high_value / 2
         else:
             high, high_value, low_value = guess, value, low_value / 2

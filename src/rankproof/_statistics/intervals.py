@@ -93,9 +93,8 @@ def clip(value: float, within: Interval) -> float:
 def enough_differ(differences: FloatArray, weights: FloatArray | None = None) -> bool:
     """Whether enough differences are not 0, and not all the same, for an interval of their mean; weighted ones by their worth."""
     differ = differences != 0
-    if np.count_nonzero(differ) < MIN_DIFFERENT or differences.max() == differences.min():
-        return False
-    return weights is None or effective_size(len(weights), weights[differ]) >= MIN_DIFFERENT
+    vary = np.count_nonzero(differ) >= MIN_DIFFERENT and differences.max() > differences.min()
+    return bool(vary) and (weights is None or effective_size(len(weights), weights[differ]) >= MIN_DIFFERENT)
 
 
 def describe_interval_method(method: IntervalMethod = "t", resamples: int = RESAMPLES) -> str:

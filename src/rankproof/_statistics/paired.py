@@ -16,6 +16,7 @@ from rankproof._statistics.distributions import gamma_ratio, normal_quantile, st
 from rankproof._statistics.means import degrees_of_freedom, influence, weighted_mean
 
 Kernel = Literal["native", "numpy"]
+# Rounding errors of measures are near 1e-15 of the largest value, real differences far above 1e-12 of it.
 _TIE = 1e-12
 
 
@@ -57,6 +58,7 @@ class PairedStatistics:
 def differences(first: FloatArray, second: FloatArray) -> FloatArray:
     """One minus the other; differences within rounding error are 0, and all are equal if they differ only by rounding."""
     largest = max(float(np.abs(first).max(initial=0.0)), float(np.abs(second).max(initial=0.0)))
+    # Equal differences must have a deviation of exactly 0, else t would be huge by rounding alone.
     raw = first - second
     if len(raw) and raw.max() - raw.min() <= _TIE * largest:
         raw = np.full(len(raw), (raw.max() + raw.min()) / 2)
@@ -67,6 +69,7 @@ def differences(first: FloatArray, second: FloatArray) -> FloatArray:
 def paired_statistics(differences: FloatArray, weights: FloatArray | None = None) -> PairedStatistics:
     """The statistics of at least two differences, the same bits for any order of them."""
     n, lowest, highest = len(differences), float(differences.min()), float(differences.max())
+    # The mean of equal numbers may differ from them in the last bit.
     mean = weighted_mean(differences, weights) if highest > lowest else lowest
     if abs(mean) <= _TIE * max(-lowest, highest):
         mean = 0.0
@@ -127,6 +130,7 @@ POWER = 0.8
 def detectable_difference(deviation: float, n: int, alpha: float, power: float = POWER) -> float | None:
     """The smallest difference that a two-sided test of n queries detects with this power; None with too few queries."""
     z = normal_quantile(1 - alpha / 2)
+    # Guenther (1981): the normal formula with z^2 / 2 more queries has nearly the power of the t-test.
     left = n - z * z / 2
     return (z + normal_quantile(power)) * deviation / math.sqrt(left) if left > 0 else None
 

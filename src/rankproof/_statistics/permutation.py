@@ -12,10 +12,12 @@ from rankproof._statistics.deterministic import ExactSum, products, random_words
 from rankproof._statistics.distributions import normal_below
 from rankproof._statistics.paired import Kernel, best_kernel, differences
 
+# All 2^14 = 16,384 flips cost less than the 100,000 that are sampled by default.
 MAX_EXACT_QUERIES = 14
 MAX_SAMPLED_QUERIES = 20_000
 """With more queries than this, p is from the expansion of the distribution of the sum, which is more accurate than sampling."""
 _WORD = 64
+# A block of sums takes 64 kB per system in C; numpy also holds the signs of all queries, so its blocks are smaller.
 _BLOCK = {"native": 1 << 13, "numpy": 1 << 10}
 _FLIP_CELLS = 1 << 22
 
@@ -35,6 +37,7 @@ def randomisation_p(
 
 
 def _flipped_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | None, pairs: BoolArray) -> FloatArray:
+    # Only differences of columns count, and they stay the same if one column is subtracted from all.
     numbers = to_exact_sum(values, values[:, :1])
     kernel = kernel or best_kernel()
     if len(values) <= MAX_EXACT_QUERIES:
@@ -45,6 +48,7 @@ def _flipped_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | Non
     for first in range(0, samples, block):
         sums = signed_sums(numbers.numbers, seed, first, min(block, samples - first), kernel)
         hits += _extreme_counts(numbers, sums, pairs, kernel)
+    # The observed values are one of the flips (Davison and Hinkley 1997): without the 1, p could be 0 and the test invalid.
     return (1 + hits) / (1 + samples)
 
 
@@ -58,6 +62,7 @@ def _many_queries_p(values: FloatArray, samples: int, seed: int, kernel: Kernel 
             # The flip of a difference of 0 changes no sum.
             apart = apart[apart != 0]
             if len(apart) <= MAX_SAMPLED_QUERIES or _is_dominated(apart):
+                # A column of zeros beside the differences makes the pair a table of two systems, as the flips expect.
                 both = np.column_stack([np.zeros(len(apart)), apart])
                 p[first, second] = _flipped_p(both, samples, seed, kernel, _BOTH)[0, 1] if len(apart) else 1.0
             else:
@@ -181,6 +186,7 @@ def label_p(values: FloatArray, sizes: Sequence[int], *, samples: int, seed: int
 
 def _label_permutations(n: int, seed: int, first: int, count: int) -> IntArray:
     """The permutations from `first` on, a row each: the argsort of random words."""
+    # Sorting random words needs no state between blocks, so a block can be drawn alone; ties of 64-bit words do not matter.
     drawn = random_words(stream_key(seed, "labels"), first * n, count * n).reshape(count, n)
     return np.argsort(drawn, axis=1, kind="stable")
 
@@ -198,6 +204,7 @@ def _sums(permuted: IntArray, starts: IntArray) -> IntArray:
 
 def smallest_p(n: int, samples: int) -> float:
     """The smallest p of the sign-flip test on n queries."""
+    # Two flips, all signs kept and all turned, have the largest difference: 2 / 2^n.
     exact = 2.0 ** (1 - n)
     return exact if n <= MAX_EXACT_QUERIES else max(1 / (1 + samples), exact)
 
@@ -209,6 +216,7 @@ def smallest_label_p(n: int, size: int, samples: int) -> float:
 
 def fewest_queries(level: float) -> int:
     """The number of queries that the sign-flip test needs to reach a p of the level."""
+    # The n with 2 / 2^n at the level.
     return math.ceil(1 - math.log2(level))
 
 

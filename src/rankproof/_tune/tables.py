@@ -30,7 +30,7 @@ def verdict(result: TunedResult) -> str:
     if gain.interval is None:
         few = f"fewer than {MIN_DIFFERENT} held-out queries differ, or all by the same amount"
         return f"Keep the defaults: {gain.mean:+.4f} {name} without an interval, as {few}."
-    figures = f"{gain.mean:+.4f} {name} on held-out queries (95% CI {gain.interval[0]:+.4f} to {gain.interval[1]:+.4f})"
+    figures = f"{gain.mean:+.4f} {name} on held-out queries (95% CI [{gain.interval[0]:+.4f}, {gain.interval[1]:+.4f}])"
     if result.pays:
         return f"Tuning pays: {figures}. Use {settings_text(result.best)}."
     if result.harms:
@@ -85,7 +85,7 @@ def _against(baseline: TuningBaseline) -> str:
     )
     interval = "without an interval"
     if gain.interval is not None:
-        interval = f"95% CI {gain.interval[0]:+.4f} to {gain.interval[1]:+.4f}"
+        interval = f"95% CI [{gain.interval[0]:+.4f}, {gain.interval[1]:+.4f}]"
     return f"Against the {baseline.name}: {gain.mean:+.4f} on held-out queries ({interval}); {chosen}."
 
 

@@ -331,7 +331,7 @@ def _shown_gain(result: TunedResult) -> str:
     if gain.interval is None:
         return f"{format_points(gain.mean, measure)} {measure}"
     low, high = (format_points(end, measure).removesuffix(" pp") for end in gain.interval)
-    return f"{format_points(gain.mean, measure)} {measure} ({LEVEL:.0%} CI {low} to {high})"
+    return f"{format_points(gain.mean, measure)} {measure} ({LEVEL:.0%} CI [{low}, {high}])"
 
 
 def how_many_more(result: TunedResult, against: WithFirst, decision: Decision) -> str:

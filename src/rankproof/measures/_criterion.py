@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, NoReturn
 
-from rankproof._data.claims import ClaimTable
-from rankproof._data.rubric import Rubric, criterion_of
+from rankproof._data.claims import ClaimTable, Rubric, criterion_of
 from rankproof._formats.rubric import read_rubric, rubric_name
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message

@@ -188,7 +188,6 @@ def _variant(kind: type[Measure]) -> type[Measure]:
         "__doc__": kind.__doc__,
         "__annotations__": {"judged_only": Annotated[bool, Option("remove unjudged documents from the rankings")]},
         "__reduce__": reduce,
-        "judged_only": False,
         "whole": kind,
         "additive": False,
         "parity": None,
@@ -196,4 +195,4 @@ def _variant(kind: type[Measure]) -> type[Measure]:
         "parts": parts,
         "chance": chance,
     }
-    return dataclass(frozen=True, kw_only=True, repr=False)(type(kind.__name__, (kind,), members))
+    return dataclass(frozen=True, repr=False)(type(kind.__name__, (kind,), members))

@@ -141,7 +141,8 @@ def parse_gain_pairs(parts: list[str]) -> dict[float, float]:
 def parse_number(text: str, what: str) -> float:
     """A decimal number, an integer where it is written as one."""
     if not _NUMBER.fullmatch(text) or len(text) > 100:
-        raise UsageError(f'{what} "{for_message(text)}" is not a number', fix="write it like 10")
+        example = "0.5" if what == "recall" else "10"
+        raise UsageError(f'{what} "{for_message(text)}" is not a number', fix=f"write it like {example}")
     return int(text) if _INTEGER.fullmatch(text) else float(text)
 
 

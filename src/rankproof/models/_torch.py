@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,6 +71,9 @@ def load_error(source: str, error: Exception, *, by: str) -> ExternalError:
 
 
 TorchClass = Literal["SentenceTransformer", "CrossEncoder"]
+_MISSING = re.compile(r"^(\S[^|\n]*?) *\| MISSING", re.MULTILINE)
+_INITIALISED = re.compile(r"newly initialized: \[(.*?)\]")
+"""The tensors that transformers 5 and 4 report as filled at random."""
 
 
 class TorchEncoder:
@@ -178,13 +184,48 @@ def load_torch_model(
     logging.disable_progress_bar()
     torch.set_num_threads(threads)
     try:
-        inner = getattr(sentence_transformers, kind)(
-            str(folder), device=placement.device, trust_remote_code=trust_remote_code, local_files_only=True
-        )
+        with _loading_report() as report:
+            inner = getattr(sentence_transformers, kind)(
+                str(folder), device=placement.device, trust_remote_code=trust_remote_code, local_files_only=True
+            )
     except Exception as error:  # the libraries raise many kinds of errors
         raise load_error(str(folder), error, by=SENTENCE_TRANSFORMERS) from None
+    _check_nothing_is_random(folder, kind, "".join(report))
     (inner.model if kind == "CrossEncoder" else inner).to(torch_dtype(placement.precision))
     return inner
+
+
+@contextmanager
+def _loading_report() -> Iterator[list[str]]:
+    """What transformers logs while it loads a model, which it would write to standard error."""
+    report: list[str] = []
+    log, handler = logging.getLogger("transformers"), _Report(report)
+    others, level = log.handlers[:], log.level
+    log.handlers[:] = [handler]
+    log.setLevel(logging.WARNING)
+    try:
+        yield report
+    finally:
+        log.handlers[:] = others
+        log.setLevel(level)
+
+
+class _Report(logging.Handler):
+    def __init__(self, report: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._report = report
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._report.append(f"{record.getMessage()}\n")
+
+
+def _check_nothing_is_random(folder: Path, kind: TorchClass, report: str) -> None:
+    """Raises an error if the library filled tensors at random that the file lacks; an encoder does not use its pooler."""
+    listed = [name for names in _INITIALISED.findall(report) for name in names.replace("'", "").split(", ")]
+    names = [name for name in (*_MISSING.findall(report), *listed) if kind == "CrossEncoder" or "pooler" not in name.split(".")]
+    if names:
+        what = f"the weights lack tensors that config.json requires, such as {for_message(min(names))}"
+        raise ExternalError(escape_invisible(f"{folder}: {what}; use weights and config.json of the same model"))
 
 
 def max_length_attribute(inner: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from rankproof._data.answers import Answer
 from rankproof._data.arrays import FloatArray
@@ -154,12 +154,6 @@ class BuildContext:
     engines: EngineOptions = EngineOptions()
     executor: Executor = field(default_factory=SerialExecutor)
 
-    @property
-    def task_threads(self) -> int:
-        """The threads of one task of the executor: all of them where there is one partition, else a share for each worker."""
-        at_once = min(self.executor.workers, max(1, len(self.corpus.partitions)))
-        return max(1, self.threads // at_once)
-
 
 class BuiltPart(Protocol):
     """What a searcher or loaded scorer reports; a subclass overrides what is not empty."""
@@ -192,8 +186,18 @@ class Searcher(BuiltPart, Protocol):
 class Stage(Protocol):
     """A step of a search system, such as BM25 or reranking; `depth` is the length of its rankings. Equal stages are run once.
 
-    A stage that works on a dataset without documents has the class attribute `needs_documents = False`.
+    A stage that works on a dataset without documents has the class attribute `needs_documents = False`. The fields of a dataclass
+    are checked by their types and Options.
     """
+
+    # No part of the protocol for type checkers, as a stage need not be a dataclass.
+    if not TYPE_CHECKING:
+
+        def __post_init__(self) -> None:
+            # Late, as the checks know every kind of part, and those are made of stages.
+            from rankproof.stages._fields import check_settings
+
+            check_settings(self)
 
     @property
     def depth(self) -> int: ...

@@ -22,6 +22,7 @@ from rankproof.stages._analyzer import Analyzer
 Kernel = Literal["native", "plain"]
 # A posting of 32 bits has 16 for the row in its block, and 16 for the pair.
 ROWS_PER_BLOCK = PAIRS_PER_BLOCK = 65_536
+# Enough that a call costs little beside its tokenizing, and few enough that progress is reported often.
 _ROWS_PER_CALL = 4_096
 _ROW_MASK = 0xFFFF
 
@@ -261,6 +262,7 @@ class ReferenceBuilder(PostingBuilder):
     def count_terms(self, terms: list[str]) -> None:
         """Adds one document."""
         counts = Counter(terms)
+        # The factor of BM25 depends on the pair of count and length alone, and few pairs occur: postings hold a number for it.
         codes = self._block_with(dict.fromkeys((count, len(terms)) for count in counts.values()))
         for term, count in counts.items():
             self._terms.append(self._vocabulary.setdefault(term, len(self._vocabulary)))
@@ -288,6 +290,7 @@ class ReferenceBuilder(PostingBuilder):
         rows = np.repeat(np.arange(len(self._lengths)), self._distinct)
         blocks = np.searchsorted(block_rows[1:], rows, side="right")
         term_of = numbers[np.array(self._terms, np.int64)]
+        # Stable, so that the postings of a term stay in the order of rows.
         order = np.argsort(term_of, kind="stable")
         rows, blocks, term_of = rows[order], blocks[order], term_of[order]
         starts = np.flatnonzero(np.diff(term_of, prepend=-1) | np.diff(blocks, prepend=-1))
@@ -354,6 +357,7 @@ class ReferencePostings(OpenPostings):
         """The score of every row: the weights of the terms, added in order."""
         is_wide = len(batch.times) > 0
         totals: NDArray[Any] = np.zeros(len(self._places), np.float64 if is_wide else np.float32)
+        # In the order of the terms, as in C: float32 sums depend on it.
         for at in terms:
             term = batch.terms[at]
             segments = range(*self._arrays.term_segments[term : term + 2]) if term >= 0 else ()
@@ -366,6 +370,7 @@ class ReferencePostings(OpenPostings):
     def _best(self, totals: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
         rows = np.flatnonzero(totals > 0)
         if len(rows) > k:
+            # All rows at the k-th score are kept until ties are broken by place.
             least = np.partition(totals[rows], len(rows) - k)[len(rows) - k]
             rows = rows[totals[rows] >= least]
         rows = rows[np.lexsort((self._places[rows], -totals[rows]))][:k]

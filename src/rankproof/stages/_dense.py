@@ -19,7 +19,7 @@ from rankproof._llm.budget import Estimate
 from rankproof._llm.embedding import CountingEncoder
 from rankproof._registry import Option
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Searcher, Stage
-from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check_settings
+from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt
 from rankproof.stages._text_vectors import (
     EncodesTexts,
     add_prompt,
@@ -46,9 +46,6 @@ class Dense(EncodesTexts, Stage):
     store: Annotated[Store, Option("the vector store that is searched")] = field(default_factory=Memory)
     fields: Fields = DEFAULT_FIELDS
     depth: Depth = 100
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def build(self, context: BuildContext) -> DenseSearcher:
         """Encodes the passages, or finds their vectors in the cache, and fills the store; memory searches the vectors there."""

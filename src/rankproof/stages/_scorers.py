@@ -58,9 +58,15 @@ ScoresOfPassages = Callable[[str, list[str]], ArrayLike]
 
 
 class PassageScorer(Scorer):
-    """A scorer that reads the texts of passages: a subclass is a frozen dataclass with `load`, and `fields` for other texts."""
+    """A scorer that reads the texts of passages: a subclass is a frozen dataclass with `load`, and `fields` for other texts.
+
+    Its fields are checked by their types and Options.
+    """
 
     fields: tuple[str, ...] = DEFAULT_FIELDS
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
     @abstractmethod
     def load(self, context: BuildContext) -> ScoresOfPassages:
@@ -113,9 +119,6 @@ class KeywordScorer(PassageScorer):
     """Counts the distinct query words that occur in the passage, without stemming or stop words."""
 
     fields: Fields = DEFAULT_FIELDS
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def load(self, context: BuildContext) -> ScoresOfPassages:
         """The function that counts; there is no model."""

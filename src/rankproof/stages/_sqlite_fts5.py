@@ -14,7 +14,7 @@ import numpy as np
 from rankproof._data.ordering import Ranking
 from rankproof._registry import Option
 from rankproof.errors import ExternalError
-from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settings
+from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields
 from rankproof.stages._lexical import LexicalIndex, LexicalStage
 from rankproof.stores._base import library_errors
 
@@ -34,9 +34,6 @@ class SQLiteFTS5(LexicalStage):
     stemming: Annotated[bool, Option("whether words are stemmed (Porter, English)")] = True
     fields: Fields = DEFAULT_FIELDS
     depth: Depth = 100
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def revision(self) -> str:
         """The version of SQLite."""

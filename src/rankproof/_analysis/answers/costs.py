@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rankproof._data.answers import Answers
+from rankproof._data.answers import Answers, AnswerUsage
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import CellValue, Column, Table
-from rankproof._data.usage import Usage
 from rankproof._statistics.intervals import mean_interval
 
 _COSTS: Mapping[str, str] = {
@@ -79,6 +78,6 @@ def _difference(
     return float(apart.mean()), low, high
 
 
-def _model(usages: Sequence[Usage]) -> str | None:
+def _model(usages: Sequence[AnswerUsage]) -> str | None:
     """The language models of a system; None if its log does not say them."""
     return ", ".join(dict.fromkeys(usage.model for usage in usages if usage.model)) or None

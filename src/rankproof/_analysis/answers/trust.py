@@ -206,8 +206,8 @@ def agreement_table(calibrations: Sequence[Calibration], notes: tuple[str, ...] 
             *([Column("judge")] if several else []),
             Column("claims"),
             Column("agreement"),
-            Column("value", "value", "AUC: .5 is chance; kappa: 1 is full agreement, 0 is chance"),
-            Column("95% interval", "interval", "Student's t over queries"),
+            Column("value", "value", "AUC: 0.5 is chance; kappa: 1 is full agreement, 0 is chance"),
+            Column("95% CI", "interval", "Student's t over queries"),
             Column("labels", "count", "labels that say whether a claim is supported"),
         ),
         tuple(
@@ -249,7 +249,7 @@ def _agreement_sentences(calibrations: Sequence[Calibration], *, several: bool) 
     if chance := [
         calibration for calibration in rest if calibration.auc_interval is not None and calibration.auc_interval[0] <= 0.5
     ]:
-        yield f"Not shown to tell supported claims from others, as the AUC may be .5: {names_of(chance)}."
+        yield f"Not shown to tell supported claims from others, as the AUC may be 0.5: {names_of(chance)}."
 
 
 def _agreement_notes(judge: str, calibrations: Sequence[Calibration], matched: _Matched) -> Iterator[str]:
@@ -290,7 +290,7 @@ def _means_table(judge: str, result: Result, matched: _Matched) -> Table:
             Column("measure"),
             Column("mean of", "text", "the judge, the labels alone, or both"),
             Column("value", "value"),
-            Column("95% interval", "interval", INTERVAL_METHOD),
+            Column("95% CI", "interval", INTERVAL_METHOD),
             Column("claims", "count", "all claims, or those with a label"),
             Column("weight", "value", "the judge's share in the corrected mean"),
         ),

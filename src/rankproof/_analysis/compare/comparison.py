@@ -13,10 +13,13 @@ import numpy as np
 from rankproof._analysis.compare.decide_systems import ComparedSystems, DecisionRule, decide_systems
 from rankproof._analysis.compare.decision_data import (
     answering_notes,
+    conversations,
+    conversations_note,
     default_baseline,
     left_out_notes,
     left_out_queries_note,
     only_systems,
+    repeated_queries_note,
     system_costs,
     systems_with_rankings,
     systems_without_documents,
@@ -34,7 +37,7 @@ from rankproof._analysis.compare.joined_values import (
 )
 from rankproof._analysis.compare.pairs import PairComparison, compare_named_pairs, compare_pairs
 from rankproof._analysis.compare.segment_differences import SegmentDifference, compared_pairs, segment_tables
-from rankproof._analysis.compare.significance import all_systems_notes
+from rankproof._analysis.compare.significance import WEIGHTED_TESTS, all_systems_notes
 from rankproof._analysis.compare.tables import (
     PairRecord,
     against_baseline,
@@ -54,13 +57,12 @@ from rankproof._analysis.decision.scenarios import doubt_table
 from rankproof._analysis.inputs import AnalysisInput, checked_system, named_measure
 from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import Grouping
-from rankproof._data.deferred import Deferred
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise
-from rankproof._data.view import View, ViewedTables
+from rankproof._data.view import Deferred, View, ViewedTables
 from rankproof._results.decision_settings import Completeness, LabelsBy
 from rankproof._results.experiment_result import reused_replies
-from rankproof._statistics.decision_rule import MarginLike
+from rankproof._statistics.decision_rule import MarginLike, group_means
 from rankproof._statistics.options import Looks
 from rankproof.measures._base import Measure
 
@@ -186,13 +188,14 @@ def compare_inputs(
     systems = ComparedSystems.of(_with_labels(kept, whole.measures[0], labels), whole, costs_of)
     joined, shown_baseline = systems.joined, named if named in kept.systems else default_baseline(kept)
     against = None if named is None else shown_baseline
-    tested = [(values, _tested(values, against, pairs, options)) for values in (joined, *others)]
+    grouped = ((values, _by_conversation(kept, values, options)) for values in (joined, *others))
+    tested = [(values, _tested(units, against, pairs, options)) for values, units in grouped]
     decision = decide_systems(systems, rule, named=named, baseline=shown_baseline)
     decision = replace(decision, reused_replies=reused_replies(inputs.system_runs))
     notes = (
         *left_out_notes(empty, named, shown_baseline),
         *answering_notes(answering),
-        *_decision_notes(systems, decision),
+        *_decision_notes(systems, decision, options),
         *_other_sizes(joined, others),
         *(all_systems_notes(joined, options.test) if tested[0][1] else ()),
         *_power_notes(tested[0][1], joined, options),
@@ -209,11 +212,13 @@ def _with_labels(inputs: AnalysisInput, measure: Measure, labels: str | None) ->
     return with_labels_file(inputs, measure, labels)
 
 
-def _decision_notes(systems: ComparedSystems, decision: Decision) -> Iterator[str]:
+def _decision_notes(systems: ComparedSystems, decision: Decision, options: CompareOptions) -> Iterator[str]:
     """Notes on costs, on values and on the queries without a part in the decision."""
     yield from unknown_cost_notes(systems.costs, systems.inputs.systems)
     yield from timing_notes(systems.inputs, systems.costs)
     yield from systems.joined.notes
+    yield from conversations_note(systems.groups, is_tested=options.test in WEIGHTED_TESTS)
+    yield from repeated_queries_note(systems.different, len(systems.joined.queries))
     yield from outside_range_note(decision)
     if not decision.is_corrected:
         yield from left_out_queries_note(systems.whole, systems.counted)
@@ -248,6 +253,22 @@ def _other_sizes(joined: JoinedValues, others: Sequence[JoinedValues]) -> Iterat
 def _known_costs(inputs: AnalysisInput) -> dict[str, float]:
     """The costs that the experiment gives for these systems."""
     return {name: cost for name, cost in inputs.decision_settings.costs.items() if name in inputs.systems}
+
+
+def _by_conversation(inputs: AnalysisInput, joined: JoinedValues, options: CompareOptions) -> JoinedValues:
+    """The mean of each conversation, with its turns as its weight, for the tests that can be weighted."""
+    groups = conversations(inputs, joined.queries) if options.test in WEIGHTED_TESTS else None
+    if groups is None:
+        return joined
+    by_measure = [group_means(values, joined.weights, groups) for values in joined.values]
+    weights = by_measure[0][1]
+    return replace(
+        joined,
+        queries=tuple(f"conversation {at}" for at in range(len(weights))),
+        values=np.array([values for values, _ in by_measure]),
+        weights=None if (weights == weights[0]).all() else weights,
+        missing=None,
+    )
 
 
 def _tested(
@@ -335,6 +356,6 @@ def _nothing_retrieved(inputs: AnalysisInput, primary: str | Measure | None) -> 
     joined = primary_first(common_values(inputs.result, None), primary)
     decision = decide(DecisionData(joined.measures[0], (), np.zeros((len(joined.queries), 0))))
     decision = replace(decision, reused_replies=reused_replies(inputs.system_runs))
-    empty = replace(joined, systems=(), values=joined.values[:, :, :0])
+    empty = replace(joined, systems=(), values=joined.values[:, :, []])
     notes = tuple(left_out_notes(inputs.systems, None, None))
     return _comparison([(empty, [])], decision, None, False, inputs.systems, notes, CompareOptions())

@@ -6,10 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rankproof._analysis.compare.decision_data import (
+    conversations,
+    different_queries,
+    equally_long_values,
     failed_calls,
     judged_only_values,
     only_systems,
+    reversed_tie_values,
     same_systems,
+    values_by_rank,
     with_copies,
     with_judge_noise,
     with_pairs_to_judge,
@@ -18,14 +23,14 @@ from rankproof._analysis.compare.decision_data import (
     without_copies,
 )
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
-from rankproof._analysis.compare.unjudged_documents import audit_command, checked_judgements, with_unjudged_documents
-from rankproof._analysis.compare.value_judge import checked_labels_by, judge_of_values
+from rankproof._analysis.compare.unjudged_documents import audit_command, with_unjudged_documents
+from rankproof._analysis.compare.value_judge import judge_of_values
 from rankproof._analysis.decision.decide import DecisionData, decide
 from rankproof._analysis.decision.record import Costs, Decision
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._results.decision_settings import Completeness, DecisionSettings, LabelsBy
-from rankproof._statistics.decision_rule import Margin, MarginLike, checked_looks, parse_margin
+from rankproof._statistics.decision_rule import Margin, MarginLike, group_means, parse_margin
 from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
 from rankproof._statistics.options import Looks
 
@@ -42,14 +47,8 @@ class DecisionRule:
 
     @classmethod
     def of(cls, settings: DecisionSettings, seed: int) -> DecisionRule:
-        """The rule of these settings, after checks."""
-        return cls(
-            settings.margin,
-            checked_labels_by(settings.labels_by),
-            checked_looks(settings.looks),
-            checked_judgements(settings.judgements),
-            seed,
-        )
+        """The rule of these settings."""
+        return cls(settings.margin, settings.labels_by, settings.looks or "one", settings.judgements, seed)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -57,7 +56,7 @@ class ComparedSystems:
     """The systems that retrieved anything, with their costs.
 
     `whole` are their values on all common queries, `counted` says which queries count for a decision, and `joined` are the values
-    on those.
+    on those, of which `different` are no copies of others; `groups` are their conversations.
     """
 
     inputs: AnalysisInput
@@ -65,12 +64,16 @@ class ComparedSystems:
     joined: JoinedValues
     counted: Sequence[bool]
     costs: Costs
+    different: int
+    groups: IntArray | None
 
     @classmethod
     def of(cls, inputs: AnalysisInput, whole: JoinedValues, costs: Costs) -> ComparedSystems:
         """Without the queries that have no relevant document."""
         counted = with_relevant_documents(inputs, whole.measures[0], whole.queries)
-        return cls(inputs, whole, whole if all(counted) else only_queries(whole, counted), counted, costs)
+        joined = whole if all(counted) else only_queries(whole, counted)
+        queries = joined.queries
+        return cls(inputs, whole, joined, counted, costs, different_queries(inputs, queries), conversations(inputs, queries))
 
 
 def decide_systems(systems: ComparedSystems, rule: DecisionRule, *, named: str | None, baseline: str | None) -> Decision:
@@ -108,8 +111,13 @@ def _decision_data(systems: ComparedSystems, *, is_complete: bool) -> DecisionDa
         costs=systems.costs,
         failed=failed_calls(inputs),
         judged_only=None if is_complete else judged_only_values(inputs, inputs.result, str(measure), joined.queries),
+        reversed_ties=reversed_tie_values(inputs, joined),
+        equally_long=equally_long_values(inputs, joined),
+        by_rank=values_by_rank(inputs, joined),
         missing=joined.missing,
         queries=queries,
+        different=systems.different,
+        groups=systems.groups,
         without_relevant=queries - len(joined.queries),
     )
 
@@ -121,7 +129,9 @@ def _decision(
     inputs, joined = systems.inputs, systems.joined
 
     def decide_by(data: DecisionData, mode: Looks = rule.looks) -> Decision:
-        return decide(data, margin=margin, baseline=named, looks=mode, interval=_interval_of(joined), seed=rule.seed)
+        return decide(
+            data, margin=margin, baseline=named, looks=mode, interval=_interval_of(joined, systems.groups), seed=rule.seed
+        )
 
     judge = judge_of_values(inputs, data.measure, joined.queries)
     if judge is not None and rule.labels_by is None:
@@ -134,10 +144,13 @@ def _decision(
     return decision if decision.decided else with_pairs_to_judge(inputs, decision)
 
 
-def _interval_of(joined: JoinedValues) -> Callable[[FloatArray], Interval | None]:
-    """The 95% interval of a mean difference, None where few queries differ."""
+def _interval_of(joined: JoinedValues, groups: IntArray | None) -> Callable[[FloatArray], Interval | None]:
+    """The 95% interval of a mean difference, None where few queries or conversations differ."""
 
     def interval(differences: FloatArray) -> Interval | None:
-        return mean_interval(differences, weights=joined.weights) if enough_differ(differences, joined.weights) else None
+        weights = joined.weights
+        if groups is not None:
+            differences, weights = group_means(differences, weights, groups)
+        return mean_interval(differences, weights=weights) if enough_differ(differences, weights) else None
 
     return interval

@@ -14,16 +14,17 @@ from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.decision.record import Costs, Decision, SystemRisk
 from rankproof._analysis.decision.repeats import repeated_answers
 from rankproof._analysis.inputs import AnalysisInput, checked_system, checked_system_name
-from rankproof._data.answers import Answers
-from rankproof._data.arrays import FloatArray
+from rankproof._data.answers import SESSION_FIELD, Answers, mean_known
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.dataset import Query
 from rankproof._data.ordering import have_same_rankings
-from rankproof._data.run import Run
+from rankproof._data.run import NO_RANK, Run
 from rankproof._data.text import pluralise
-from rankproof._data.usage import mean_known
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.notes import RANK_CONTRADICTS, SCORES_LIKE_DISTANCES, TIED_ORDER, TIED_SCORES
 from rankproof._evaluation.result import Result, repeated_system, runs_of_systems
-from rankproof._evaluation.sources import RunSources
+from rankproof._evaluation.sources import RunSources, align, prepare_judgements
 from rankproof._results.experiment_result import USUAL_BASELINE, SystemRun, ranking_systems
 from rankproof._statistics.correction import is_number, setting_error
 from rankproof._statistics.decision_rule import cheapest
@@ -34,6 +35,8 @@ from rankproof.measures._base import Measure
 Copies = Mapping[str, str]
 """The systems that have the same rankings or answers as another, each with the system that stands for it."""
 _MIN_SHARE_WITH_NON_RELEVANT = 0.5
+_MAX_DIFFERENT = 0.8
+"""Up to this share of different queries there is a note."""
 _MAX_LISTS = 20_000
 """With more rankings than this, pairs to judge take longer to find than the decision itself."""
 _JUDGE_NEXT = 10
@@ -171,14 +174,44 @@ def judged_only_values(inputs: AnalysisInput, result: Result, measure: str, quer
         return None
     if not has_non_relevant(inputs, queries):
         return None
-    options = replace(inputs.options, skip_missing=False, read_options=replace(inputs.read_options, judged_only=True))
+    return _values_with_options(inputs, result, measure, queries, replace(inputs.read_options, judged_only=True))
+
+
+def _values_with_options(
+    inputs: AnalysisInput, result: Result, measure: str, queries: Sequence[str], read_options: ReadOptions
+) -> FloatArray:
+    """The values by query and system if the runs are read with these options."""
+    names = [system.name for system in result.systems]
+    options = replace(inputs.options, skip_missing=False, read_options=read_options)
     runs: Mapping[str, Any] = inputs.runs
     if isinstance(inputs.runs, RunSources):
         # Files are evaluated as they are read, which is faster than reading whole runs first.
         runs, options = inputs.runs.sources, replace(options, files=inputs.runs.files)
-    judged_result = evaluate_runs(inputs.qrels, runs_of_systems(runs, names), [measure], options)
-    by_query = [next(iter(system.measures.values())).per_query for system in judged_result.systems]
+    evaluated = evaluate_runs(inputs.qrels, runs_of_systems(runs, names), [measure], options)
+    by_query = [next(iter(system.measures.values())).per_query for system in evaluated.systems]
     return np.array([[values[query] for values in by_query] for query in queries])
+
+
+def reversed_tie_values(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:
+    """The values of the deciding measure with tied documents in the opposite order; None if that changes little."""
+    measure = joined.measures[0]
+    codes = {system.name: {note.code for note in system.notes} for system in inputs.result.systems}
+    tied = {name for name, own in codes.items() if own & {TIED_SCORES, TIED_ORDER}}
+    tied.intersection_update(inputs.runs)
+    if not tied or measure.kind == "answer":
+        return None
+    from rankproof._evaluation.value_ranges import can_tie, values_of_reversed_ties
+
+    if not can_tie(measure):
+        return None
+    judged = prepare_judgements(inputs.qrels, inputs.options)
+    values: FloatArray = joined.values[0].copy()
+    for at, name in enumerate(joined.systems):
+        if name in tied:
+            hits = align(judged, inputs.runs[name], name, inputs.options)
+            by_query = dict(zip(hits.queries, values_of_reversed_ties(measure, hits).tolist(), strict=True))
+            values[:, at] = [by_query[query] for query in joined.queries]
+    return values
 
 
 def with_relevant_documents(inputs: AnalysisInput, measure: Measure, queries: Sequence[str]) -> list[bool]:
@@ -193,6 +226,89 @@ def with_relevant_documents(inputs: AnalysisInput, measure: Measure, queries: Se
 def least_relevant(inputs: AnalysisInput, measure: Measure) -> int:
     """The least grade of a document that is relevant for the measure."""
     return int(measure.parameters().get("rel") or inputs.rel)
+
+
+def values_by_rank(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:
+    """The values of the deciding measure with the documents of runs whose ranks contradict their scores in the order of ranks.
+
+    None if no run file has such ranks: its scores may be distances.
+    """
+    codes = {system.name: {note.code for note in system.notes} for system in inputs.result.systems}
+    named = [name for name, own in codes.items() if own & {SCORES_LIKE_DISTANCES, RANK_CONTRADICTS}]
+    if joined.measures[0].kind == "answer" or inputs.system_runs or any(name not in inputs.runs for name in named):
+        return None
+    known = {name: inputs.runs[name].ranks for name in joined.systems if name in named}
+    ranked = [name for name, ranks in known.items() if ranks is not None and (ranks != NO_RANK).all()]
+    if not ranked:
+        return None
+    read_options = replace(inputs.read_options, order="rank", lower_is_better=False)
+    result = only_systems(inputs, ranked).result
+    values: FloatArray = joined.values[0].copy()
+    columns = [joined.systems.index(system.name) for system in result.systems]
+    values[:, columns] = _values_with_options(inputs, result, str(joined.measures[0]), joined.queries, read_options)
+    return values
+
+
+def equally_long_values(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:
+    """The values of the deciding measure with all runs cut at the length of the shortest; None if that changes nothing.
+
+    A run file may have been written with fewer documents. The systems of an experiment retrieve what they are meant to.
+    """
+    measure, lengths = joined.measures[0], {system.name: system.depth for system in inputs.result.systems}
+    shortest = min(filter(None, lengths.values()), default=None)
+    cutoff = getattr(measure, "cutoff", None)
+    if shortest is None or (cutoff is not None and cutoff <= shortest) or set(lengths.values()) == {shortest}:
+        return None
+    if inputs.system_runs or measure.kind == "answer" or any(name not in inputs.runs for name in joined.systems):
+        return None
+    read_options = replace(inputs.read_options, depth=min(shortest, inputs.read_options.depth or shortest))
+    values = _values_with_options(inputs, inputs.result, str(measure), joined.queries, read_options)
+    return None if np.array_equal(values, joined.values[0]) else values
+
+
+def different_queries(inputs: AnalysisInput, queries: Sequence[str]) -> int:
+    """How many queries differ in text, reference, judgements, or the contexts of their answers."""
+    texts: Mapping[str, Query] = inputs.texts or {}
+    if len({texts[query].text if query in texts else query for query in queries}) == len(queries):
+        return len(queries)
+    answers = inputs.answers.values()
+
+    def content(query: str) -> object:
+        if query not in texts or not texts[query].text.strip():
+            return query
+        given = [answer.given for own in answers if (answer := own.get(query)) is not None and answer.given is not None]
+        contexts = tuple(tuple(inputs.contexts.get(doc, doc) for doc in docs) for docs in given)
+        own = texts[query]
+        return own.text, repr(own.fields.get("reference")), frozenset(inputs.qrels.get(query, {}).items()), contexts
+
+    return len(set(map(content, queries)))
+
+
+def conversations(inputs: AnalysisInput, queries: Sequence[str]) -> IntArray | None:
+    """The conversation of each query by a number; None if no two queries are turns of one."""
+    texts: Mapping[str, Query] = inputs.texts or {}
+    sessions = [str(texts[query].fields.get(SESSION_FIELD) or "") if query in texts else "" for query in queries]
+    known = set(filter(None, sessions))
+    if len(known) == len(sessions) - sessions.count(""):
+        return None
+    numbers = {session: number for number, session in enumerate(sorted(known))}
+    own = [numbers.get(session, len(numbers) + at) for at, session in enumerate(sessions)]
+    return np.array(own, dtype=np.int64)
+
+
+def conversations_note(groups: IntArray | None, *, is_tested: bool) -> Iterator[str]:
+    """That turns of a conversation depend on each other, and whether tests count them together."""
+    if groups is not None:
+        what = pluralise(len(np.unique(groups)), "conversation")
+        p = "risks, intervals and p count conversations" if is_tested else "risks count conversations, p each question"
+        yield f"the {len(groups):,} questions are of {what}: {p}"
+
+
+def repeated_queries_note(different: int, queries: int) -> Iterator[str]:
+    """A note if many queries are copies of others."""
+    if different <= _MAX_DIFFERENT * queries:
+        copies = pluralise(different, "different query", "different queries")
+        yield f"the {queries:,} queries are {copies}: give copies one id if they are repeats, so that they count once"
 
 
 def left_out_queries_note(joined: JoinedValues, counted: Sequence[bool]) -> Iterator[str]:

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankproof._analysis.decision.scenarios import MissingValues, PartlyMissing, best_value
+from rankproof._analysis.decision.scenarios import MAX_MISSING, MissingValues, PartlyMissing, best_value
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._data.answers import references_from_queries
+from rankproof._data.answers import Answers, references_from_queries
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray, weight_column
+from rankproof._data.run import Run
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import USUAL_PRIMARY
@@ -341,14 +342,43 @@ def decision_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str 
     """
     every = primary_first(ranking_values(inputs.result, measures), primary)
     if every.measures[0].kind != "answer":
-        return [every]
+        return [_with_lacking(inputs, every)]
     unanswerable = unanswerable_questions(inputs)
-    first, *others = (answer_values(inputs.result, str(measure), unanswerable) for measure in every.measures)
+    first, *others = (
+        _with_lacking(inputs, answer_values(inputs.result, str(measure), unanswerable)) for measure in every.measures
+    )
     if all(other.queries == first.queries for other in others):
         return [
             replace(first, measures=every.measures, values=np.concatenate([first.values, *(other.values for other in others)]))
         ]
     return [first, *(other for other in others if len(other.queries))]
+
+
+def _with_lacking(inputs: AnalysisInput, joined: JoinedValues) -> JoinedValues:
+    """The values, with a scenario without what systems lack if two of them were asked different queries.
+
+    What one system alone lacks is a failure. What each of two systems has and the other lacks may be another set of queries.
+    """
+    by_answers = joined.measures[0].kind == "answer"
+    sources: Mapping[str, Answers | Run] = inputs.answers if by_answers else inputs.runs
+    if any(name not in sources for name in joined.systems) or not _may_lack(inputs.result, by_answers=by_answers):
+        return joined
+    known = [frozenset(source.queries if isinstance(source := sources[name], Run) else source) for name in joined.systems]
+    lacking = np.array([[query not in own for own in known] for query in joined.queries], dtype=bool)
+    # A row and a column for each system: how many queries the first has and the second lacks.
+    differing = (~lacking).T.astype(np.int64) @ lacking.astype(np.int64)
+    if not (np.minimum(differing, differing.T) > MAX_MISSING * len(joined.queries)).any():
+        return joined
+    if joined.missing is not None:
+        return replace(joined, missing=replace(joined.missing, skips=True))
+    none = np.zeros(lacking.shape, dtype=bool)
+    return replace(joined, missing=MissingValues(lacking, none, none, skips=True))
+
+
+def _may_lack(result: Result, *, by_answers: bool) -> bool:
+    """Whether at least two systems lack queries; runs that lack none need not be read."""
+    codes = [{note.code for note in system.notes} for system in result.systems]
+    return by_answers or sum("missing-queries" in own for own in codes) > 1
 
 
 def _questions(columns: Sequence[MeasureResult]) -> Iterator[str]:

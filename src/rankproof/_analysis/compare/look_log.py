@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,6 +17,8 @@ from rankproof._analysis.compare.summary import compare_results
 from rankproof._analysis.decision.sentences import points
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._data.text import ordinal, pluralise
+from rankproof._io.files import check_folder_file
+from rankproof._io.memory import check_memory
 from rankproof._io.strict_json import JsonObject, parse_strict_json
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.provenance import utc_now
@@ -125,8 +128,10 @@ def _difference(comparison: Comparison) -> tuple[float | None, float | None, str
 
 def read_looks(path: str) -> tuple[Look, ...]:
     """The lines of a log; none if there is no file."""
+    check_folder_file(path, os.path.dirname(path))
     try:
         with open(path, encoding="utf-8") as file:
+            check_memory(os.fstat(file.fileno()).st_size, path)
             lines = file.read().splitlines()
     except FileNotFoundError:
         return ()
@@ -145,6 +150,7 @@ def _parsed(line: str, path: str, number: int) -> Look:
 
 def append_look(path: str, look: Look) -> Iterator[str]:
     """Adds a line to the log; a note if it cannot be written."""
+    check_folder_file(path, os.path.dirname(path))
     try:
         with open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(look)) + "\n")

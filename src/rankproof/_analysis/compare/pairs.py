@@ -180,7 +180,7 @@ def _wanted(pairs: Sequence[Pair], place: int, systems: int) -> BoolArray:
 def observe_pairs(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[ObservedDifference]:
     """The pairs with their tests and intervals, before correction for multiple tests."""
     # Flipping the sign of a difference flips that of its share in the weighted mean.
-    shares = 1.0 if joined.weights is None else (joined.weights / joined.weights.mean())[:, None]
+    shares = 1.0 if joined.weights is None else joined.weights[:, None]
     flip_p = [
         randomisation_p(values * shares, options.samples, options.seed, wanted=_wanted(pairs, place, len(joined.systems)))
         for place, values in enumerate(joined.values)

@@ -145,7 +145,7 @@ def segment_differences_table(
         Column("value", "value", "mean of the system"),
         Column("other value", "value", "mean of the other system"),
         Column("difference", "difference", "mean of the system minus mean of the other"),
-        Column(f"{options.percent} interval", "interval", "of the difference, for this segment alone"),
+        Column(f"{options.percent} CI", "interval", "of the difference, for this segment alone"),
         Column("p", "p", f"two-sided, {corrected}"),
         Column("verdict", about=f"on the system; too few queries: fewer than {MIN_QUERIES}"),
     )

@@ -41,6 +41,8 @@ class SignificanceTest:
     fewer_queries: str = ""
 
 
+WEIGHTED_TESTS: tuple[Test, ...] = ("randomisation", "t")
+"""The tests of means, which queries may have weights in."""
 TESTS: Mapping[Test, SignificanceTest] = {
     "randomisation": SignificanceTest(
         "sign-flip randomisation test",
@@ -118,7 +120,7 @@ class TestedPair(NamedTuple):
 def check_applies(joined: JoinedValues, test: Test, alpha: float) -> None:
     """Refuses a test that does not apply to these systems and queries."""
     about, systems, n = TESTS[test], len(joined.systems), len(joined.queries)
-    if test in ("randomisation", "t"):
+    if test in WEIGHTED_TESTS:
         return
     if joined.weights is not None:
         raise UsageError(f"--test {test} has no weights of queries", fix="use --test randomisation, or leave out the weights")

@@ -16,7 +16,7 @@ from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.values import format_points
 from rankproof._data.table import CellValue, Column, Table
-from rankproof._data.text import format_p, pluralise
+from rankproof._data.text import MinorNote, format_p, pluralise
 from rankproof._statistics.intervals import MIN_DIFFERENT, SMALL_SAMPLE, Interval
 from rankproof._statistics.paired import POWER
 from rankproof._statistics.permutation import smallest_p, why_not_significant
@@ -57,7 +57,7 @@ def _interval(observed: ObservedDifference, options: CompareOptions) -> str:
         few = f"only {pluralise(wins + losses, 'query differs', 'queries differ')}"
         return f"no interval because {few if wins + losses < MIN_DIFFERENT else 'every query differs by the same amount'}"
     low, high = (format_points(end, observed.measure).removesuffix(" pp") for end in observed.interval)
-    return f"{options.percent} interval {low} to {high}"
+    return f"{options.percent} CI [{low}, {high}]"
 
 
 def _p(p: float, options: CompareOptions) -> str:
@@ -96,7 +96,7 @@ def verdict_table(
         Column("p adjusted", "p", "corrected for all pairs of the measure"),
         Column("verdict", about="on the first system"),
         Column(
-            f"{options.percent} interval",
+            f"{options.percent} CI",
             "interval",
             f"of the difference, {options.about_interval}; empty if few queries differ, or all by the same amount",
         ),
@@ -390,7 +390,7 @@ def power_notes(pairs: Sequence[PairComparison], n: int, options: CompareOptions
     if any(pair.verdict == "not significant" and _excludes_zero(pair.observed.interval) for pair in pairs):
         is_corrected = tests > 1 and options.correction_name is not None
         why = "p is corrected for all pairs of its measure" if is_corrected else "p is from a different method"
-        yield f"an interval is for its pair alone and {why}, so an interval without 0 can come with 'not significant'"
+        yield MinorNote(f"an interval is for its pair alone and {why}, so an interval without 0 can come with 'not significant'")
 
 
 def _excludes_zero(interval: Interval | None) -> bool:

@@ -25,11 +25,10 @@ from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import USUAL_PRIMARY
 from rankproof._evaluation.sources import RunSources
 from rankproof._fusion.candidates import CandidateTable
-from rankproof._results.decision_settings import Completeness
 from rankproof._results.label_tasks import labelled_folder
 from rankproof._statistics.decision_rule import SIGNIFICANT, pair_estimates, risks
 from rankproof._statistics.options import Looks
-from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.errors import escape_invisible
 from rankproof.measures._base import Measure
 
 _JUDGE_NEXT = 20
@@ -53,13 +52,6 @@ _FURTHER_STEPS = (0.7, 1.0)
 """Larger shares of documents about which nothing is known: hardly one was judged, or none is known to be relevant."""
 _HARDLY_JUDGED = 1 / 10
 """Of hardly judged documents, less than this share has a judgement although the collection has judged zeros."""
-
-
-def checked_judgements(judgements: object) -> Completeness | None:
-    """The setting, or an error if it has another value."""
-    if judgements not in (None, "complete"):
-        raise UsageError(f"judgements is {for_message(repr(judgements))}", fix='pass "complete", or leave it out')
-    return judgements
 
 
 def results_folder(inputs: AnalysisInput) -> str:
@@ -263,7 +255,7 @@ class _PossibleFindings:
             shown = is_near or case.is_unknown or needed is None
             rival = UnjudgedRival(chosen, other, needed, tops.has_zeros, tops.depth, shown, choice.claim)
             finding = rival if finding is None or rival.is_near else finding
-            if needed is not None and (is_clear or (case.is_unknown and is_near)):
+            if case.is_perfect or (needed is not None and (is_clear or (case.is_unknown and is_near))):
                 return finding, True
         return finding, False
 
@@ -321,6 +313,14 @@ class _Suspicion:
         """
         shown = self.tops.tops[self.whole.systems.index(self.chosen.system)]
         return not self.tops.has_zeros and not (self.tops.relevant & ~shown).any()
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether every known relevant document stands above all others in the chosen system, as if it had been judged alone."""
+        if not self.is_one_pool:
+            return False
+        ranks = self.tops.table.ranks[self.whole.systems.index(self.chosen.system)][self.tops.relevant]
+        return bool((ranks <= np.bincount(self.tops.queries_of_relevant)[self.tops.queries_of_relevant]).all())
 
     def needed_share(self) -> float | None:
         """The smallest share of the rival's unjudged own documents that, if relevant, refutes what is claimed."""

@@ -12,15 +12,13 @@ from rankproof._analysis.decision.record import Decision, Reason
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import ranked_documents
+from rankproof._data.qrels import writer_of
 from rankproof._data.text import in_a_sentence
-from rankproof._results.decision_settings import LabelsBy
 from rankproof._statistics.labelled_means import MIN_LABELLED
-from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.errors import escape_invisible
 from rankproof.measures._answers import AnswerSimilarity, TextMeasure
 from rankproof.measures._base import Measure
 
-GENERATED_BY = "generated_by"
-"""The field of a query that a language model or rules wrote, with its reference answer."""
 _OTHER_REASONS: tuple[Reason, ...] = ("no_system", "one_system", "all_worst", "failed_calls")
 """Reasons why not even the judge has a leader."""
 
@@ -51,20 +49,13 @@ def _reference_writers(inputs: AnalysisInput, queries: Sequence[str]) -> list[st
     texts: Mapping[str, Query] = inputs.texts or {}
     fields = [texts[query].fields for query in queries if query in texts]
     more = [field["metadata"] for field in fields if isinstance(field.get("metadata"), Mapping)]
-    return [str(field[GENERATED_BY]) for field in (*fields, *more) if GENERATED_BY in field]
+    return [writer for field in (*fields, *more) if (writer := writer_of(field))]
 
 
 def _judge_name(label: str) -> str:
     """The name of a language model, or the kind of another judge, from the label of its judgements."""
     kind, _, rest = label.partition(":")
     return rest.rpartition(":")[0] or rest or kind if kind == "llm" else kind
-
-
-def checked_labels_by(labels_by: object) -> LabelsBy | None:
-    """Who gave the labels, or an error if it is not `people`."""
-    if labels_by not in (None, "people"):
-        raise UsageError(f"labels_by is {for_message(repr(labels_by))}", fix='pass "people", or leave it out')
-    return labels_by
 
 
 def without_check(inputs: AnalysisInput, joined: JoinedValues, decision: Decision, judge: str) -> Decision:

@@ -14,13 +14,15 @@ from rankproof._analysis.decision.record import Costs, Decision, Kind, OtherMarg
 from rankproof._analysis.decision.scenarios import (
     MissingValues,
     ScenarioChoice,
+    UnknownRankings,
     best_value,
     disagreement,
     largest_risks,
     scenario_choices,
     without_worst_value,
 )
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.text import pluralise
 from rankproof._statistics.decision_rule import (
     LOOK_LIMITS,
     SIGNIFICANT,
@@ -55,10 +57,13 @@ _STEPS_PER_MARGIN, _MARGIN_STEPS = 4, 20
 class DecisionData:
     """What a decision is made of: values by query and system, costs, and how many of how many calls of a system failed.
 
-    `queries` is the number of all queries, `without_relevant` of those left out because they have no relevant document.
-    `judged_only` has the values after removing unjudged documents, None if they are the same or unknown. `missing` says which
-    values are missing; they are the worst ones in `values`. `labelled` has the means of all questions, if the values are people's
-    of a random sample of them.
+    `queries` is the number of all queries, `without_relevant` of those left out because they have no relevant document, and
+    `different` of those that are no copies of others; None if not known. `groups` has the conversation of each query by a number,
+    None if each has its own. `judged_only` has the values after removing unjudged documents, `reversed_ties` those with tied
+    documents in the opposite order, `equally_long` those of runs that are cut at the length of the shortest, `by_rank` those in
+    the order of ranks that contradict scores; None if they are the same or unknown. `missing` says which values are missing; they
+    are the worst ones in `values`. `labelled` has the means of all questions, if the values are people's of a random sample of
+    them.
     """
 
     measure: Measure
@@ -68,10 +73,15 @@ class DecisionData:
     costs: Costs = field(default_factory=Costs)
     failed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     judged_only: FloatArray | None = None
+    reversed_ties: FloatArray | None = None
+    equally_long: FloatArray | None = None
+    by_rank: FloatArray | None = None
     missing: MissingValues | None = None
     queries: int | None = None
+    different: int | None = None
     without_relevant: int = 0
     labelled: LabelledMeans | None = None
+    groups: IntArray | None = None
 
     @property
     def is_lower_better(self) -> bool:
@@ -99,7 +109,9 @@ class DecisionData:
 
     def estimates(self) -> PairEstimates:
         """The differences of the systems with their standard errors."""
-        return pair_estimates(self.oriented(self.values), self.weights) if self.labelled is None else self.labelled.pairs()
+        if self.labelled is not None:
+            return self.labelled.pairs()
+        return pair_estimates(self.oriented(self.values), self.weights, self.groups)
 
 
 def decide(
@@ -135,7 +147,8 @@ def decide(
         return _decided(case, chosen, means, baseline, interval)
     reason, detail = blocked
     decision = _record(case, means, case.estimates.best, interval)
-    if reason in ("risk", "few_queries") and data.labelled is None:
+    is_known = data.labelled is None and data.groups is None
+    if is_known and (reason == "risk" or (reason == "few_queries" and case.size < MIN_QUERIES)):
         decision = replace(decision, needed=queries_needed(values, data.weights, amount, looks, MIN_QUERIES, seed=seed))
     if reason == "risk":
         decision = replace(decision, better=tuple(_pair(case, *pair, interval) for pair in _better(case, baseline)))
@@ -229,8 +242,10 @@ def _obstacles(case: _Case) -> Iterator[tuple[Reason, str]]:
         if failed > MAX_FAILED * calls:
             yield "failed_calls", f"{failed:,} of {calls:,} calls of {for_message(name)} failed: run it again"
     if case.size < MIN_QUERIES:
-        few = few_queries_text("a decision", len(data.values), case.size)
+        few = few_text(data, "a decision", case.size)
         yield "few_queries" if data.labelled is None else "few_labels", few
+    if data.labelled is None and data.different is not None and data.different < MIN_QUERIES:
+        yield "few_queries", few_different_text("a decision", len(data.values), data.different)
     if not (case.values != _worst(case)).any():
         yield "all_worst", f"{data.measure} is {float(data.values.flat[0]):g} for every system and query"
     if case.margin <= 0:
@@ -252,17 +267,38 @@ def few_queries_text(what: str, n: int, effective: float) -> str:
     return f"{what} needs at least {MIN_QUERIES} queries ({size})"
 
 
+def few_text(data: DecisionData, what: str, effective: float) -> str:
+    """That a decision or a gate has too few queries or conversations."""
+    if data.groups is None:
+        return few_queries_text(what, len(data.values), effective)
+    turns, conversations = len(data.values), len(np.unique(data.groups))
+    size = f"{turns:,} turns of {pluralise(conversations, 'conversation')}"
+    worth = "" if round(effective) == conversations else f", worth {effective:.0f} of equal length"
+    return f"{what} needs at least {MIN_QUERIES} conversations ({size}{worth})"
+
+
+def few_different_text(what: str, n: int, different: int) -> str:
+    """That a decision or a gate has too few different queries."""
+    return f"{what} needs at least {MIN_QUERIES} different queries (n = {n:,}, {different:,} different)"
+
+
 def no_margin_text(measure: Measure) -> str:
     """That a measure without a range from 0 to 1 has no usual margin."""
     return f"{measure} needs a margin: name it with --margin"
 
 
 def _scenarios(case: _Case, chosen: Sequence[int]) -> list[ScenarioChoice]:
-    """The choices where missing values and unjudged documents are not as measured."""
+    """The choices where missing values, unjudged documents and the order of ties are not as measured."""
     data = case.data
-    judged_only = None if data.judged_only is None else data.oriented(data.judged_only)
+    others: dict[UnknownRankings, FloatArray | None] = {
+        "unjudged": data.judged_only,
+        "ties": data.reversed_ties,
+        "depth": data.equally_long,
+        "ranks": data.by_rank,
+    }
+    known = {reason: data.oriented(values) for reason, values in others.items() if values is not None}
     choose = partial(case.choose, margin=case.margin)
-    return scenario_choices(case.values, data.weights, data.missing, judged_only, chosen, data.best_possible, choose)
+    return scenario_choices(case.values, data.weights, data.missing, known, chosen, data.best_possible, choose, data.groups)
 
 
 def _disagreements(case: _Case, chosen: Sequence[int]) -> Iterator[tuple[Reason, str]]:
@@ -379,7 +415,8 @@ def _kind(case: _Case, at: int, *, by_cost: bool) -> Kind:
     """Why a system is shipped or kept."""
     system_risks = case.risks(case.margin)
     others = [other for other in range(len(case.data.systems)) if other != at]
-    if all(system_risks.below[other, at] for other in others):
+    rearranged = [choice.risks for choice in case.scenarios if choice.reason in ("ties", "depth", "ranks")]
+    if all(risks.below[other, at] for risks in (system_risks, *rearranged) for other in others):
         return "better"
     if any(system_risks.below[at, other] for other in system_risks.good):
         return "cheaper_and_worse"

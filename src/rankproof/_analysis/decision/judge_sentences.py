@@ -87,7 +87,7 @@ def labels_not_decided(decision: Decision) -> Iterator[str]:
         digits, unit = (".1f", " pp") if decision.measure.is_fraction else (".3g", "")
         apart, low, high = (f"{scale * end:z{digits}}" for end in (pair.difference, *ci))
         names = f"{for_message(pair.system)} minus {for_message(pair.other)}"
-        yield f"{names}: {apart}{unit}, 95% CI {low} to {high}."
+        yield f"{names}: {apart}{unit}, 95% CI [{low}, {high}]."
 
 
 def _labels_needed(decision: Decision) -> str:

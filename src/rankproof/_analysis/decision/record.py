@@ -38,12 +38,16 @@ Reason = Literal[
     "risk",
     "missing",
     "unjudged",
+    "ties",
+    "depth",
+    "ranks",
     "few_labels",
     "judge_not_checked",
     "few_users",
     "interval",
     "guardrail",
     "log",
+    "places",
 ]
 """Why nothing is decided."""
 UnjudgedClaim = Literal["safe", "better"]

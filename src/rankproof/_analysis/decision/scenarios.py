@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from rankproof.measures._base import Measure, worst_value
 MAX_MISSING = 0.01
 """Up to this share of a system's questions, a missing value is the worst one; above it, there are scenarios."""
 WITHOUT_UNJUDGED, WITHOUT_ABSTENTIONS = "without unjudged documents", "without abstentions"
+REVERSED_TIES = "with tied documents in the opposite order"
+EQUALLY_LONG = "with all rankings cut at the length of the shortest"
+BY_RANK = "with documents in the order of their ranks, which contradict their scores,"
 WITHOUT_LACKING = "without queries that a system lacks"
 OTHERS_AT_BEST, ALL_AT_BEST = "with those of the other systems at their best", "with all at their best"
 """The scenarios in words."""
@@ -131,28 +135,38 @@ class ScenarioChoice:
 
 
 Choose = Callable[[PairEstimates], tuple[Risks, Selection]]
+UnknownRankings = Literal["unjudged", "ties", "depth", "ranks"]
+_RANKINGS: Mapping[UnknownRankings, str] = {
+    "unjudged": WITHOUT_UNJUDGED,
+    "ties": REVERSED_TIES,
+    "depth": EQUALLY_LONG,
+    "ranks": BY_RANK,
+}
 
 
 def scenario_choices(
     values: FloatArray,
     weights: FloatArray | None,
     missing: MissingValues | None,
-    judged_only: FloatArray | None,
+    others: Mapping[UnknownRankings, FloatArray],
     chosen: Sequence[int],
     best: float,
     choose: Choose,
+    groups: IntArray | None = None,
 ) -> list[ScenarioChoice]:
-    """The choices if missing values were not at their worst, and without unjudged documents.
+    """The choices if missing values were not at their worst, and with `others`: the values of other rankings.
 
     All values are oriented so that higher is better, and `best` is the best possible one.
     """
     estimates: list[tuple[str, Reason, PairEstimates]] = []
     if missing is not None and missing.needs_scenarios():
         estimates += (
-            (words, "missing", differences) for words, differences in missing_scenarios(values, weights, missing, chosen, best)
+            (words, "missing", differences)
+            for words, differences in missing_scenarios(values, weights, missing, chosen, best, groups)
         )
-    if judged_only is not None:
-        estimates.append((WITHOUT_UNJUDGED, "unjudged", pair_estimates(judged_only, weights)))
+    estimates += (
+        (_RANKINGS[reason], reason, pair_estimates(other_values, weights, groups)) for reason, other_values in others.items()
+    )
     choices = []
     for words, reason, differences in estimates:
         risks, selection = choose(differences)
@@ -161,18 +175,23 @@ def scenario_choices(
 
 
 def missing_scenarios(
-    values: FloatArray, weights: FloatArray | None, missing: MissingValues, chosen: Sequence[int], best: float
+    values: FloatArray,
+    weights: FloatArray | None,
+    missing: MissingValues,
+    chosen: Sequence[int],
+    best: float,
+    groups: IntArray | None = None,
 ) -> Iterator[tuple[str, PairEstimates]]:
     """The differences of systems without what they left out, and with unknown values at their best."""
     partly = missing.partly
     if missing.left_out_shares.any():
         words = WITHOUT_LACKING if missing.skips else WITHOUT_ABSTENTIONS
         others = values if partly is None else values + partly.without_abstained
-        yield words, estimates_of_pairs(others, ~missing.left_out, weights)
+        yield words, estimates_of_pairs(others, ~missing.left_out, weights, groups)
     if missing.unknown_shares.any():
         at_best = np.where(missing.unknown, best, values if partly is None else values + partly.unknown_at_best)
-        yield OTHERS_AT_BEST, pair_estimates(_with_columns(at_best, values, chosen), weights)
-        yield ALL_AT_BEST, pair_estimates(at_best, weights)
+        yield OTHERS_AT_BEST, pair_estimates(_with_columns(at_best, values, chosen), weights, groups)
+        yield ALL_AT_BEST, pair_estimates(at_best, weights, groups)
 
 
 def _with_columns(values: FloatArray, other: FloatArray, columns: Sequence[int]) -> FloatArray:
@@ -185,7 +204,7 @@ def _with_columns(values: FloatArray, other: FloatArray, columns: Sequence[int])
 def disagreement(choice: ScenarioChoice, chosen: Sequence[int], missing: MissingValues | None, names: Sequence[str]) -> str:
     """Why nothing is decided: the choice in this scenario is another one."""
     here, there = (", ".join(for_message(names[at]) for at in systems) or "open" for systems in (chosen, choice.systems))
-    if choice.reason == "unjudged" or missing is None:
+    if choice.reason != "missing" or missing is None:
         return f"{choice.words} the choice is {there}, not {here}"
     return scenario_text(choice.words, missing, names, f"the choice is {here}", there)
 

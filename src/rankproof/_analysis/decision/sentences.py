@@ -15,7 +15,14 @@ from rankproof._analysis.decision.record import (
     SystemRisk,
 )
 from rankproof._analysis.decision.repeats import repeat_sentences
-from rankproof._analysis.decision.scenarios import missing_sentences, next_judgements, unjudged_text
+from rankproof._analysis.decision.scenarios import (
+    BY_RANK,
+    EQUALLY_LONG,
+    REVERSED_TIES,
+    missing_sentences,
+    next_judgements,
+    unjudged_text,
+)
 from rankproof._data.replies import reused_sentences
 from rankproof._data.text import in_a_sentence, limit_text, ordinal, percent, pluralise, shown_time
 from rankproof._statistics.decision_rule import LOOK_LIMITS
@@ -93,7 +100,7 @@ def cost_text(cost: float, unit: CostUnit | None) -> str:
 def _one_system(decision: Decision) -> Iterator[str]:
     if decision.leader is None:
         return
-    interval = "" if decision.ci is None else f" (95% CI {decision.ci[0]:.3f} to {decision.ci[1]:.3f})"
+    interval = "" if decision.ci is None else f" (95% CI [{decision.ci[0]:.3f}, {decision.ci[1]:.3f}])"
     value = f"{for_message(decision.leader)} has {_value(decision, decision.leader)}{interval}"
     if len(decision.by_system) > 1:
         (same,) = _same_systems(decision)
@@ -212,7 +219,11 @@ def _as_judged(decision: Decision) -> str:
 
 def _not_shown(decision: Decision) -> str:
     """That a rival is not shown to be worse, and why it is not chosen all the same."""
-    rival = next(pair for pair in decision.against if not (pair.is_significant and _is_gain(pair, decision.measure)))
+    rival = next((pair for pair in decision.against if not (pair.is_significant and _is_gain(pair, decision.measure))), None)
+    if rival is None:
+        known = {scenario.name for scenario in decision.scenarios}
+        rearranged = " or ".join(words for words in (REVERSED_TIES, EQUALLY_LONG, BY_RANK) if words in known)
+        return f"{rearranged.capitalize()} it is not shown to be better than every other system."
     other = decision.of(rival.other)
     apart = f"{_signed(rival.difference, decision.measure)}{_interval(rival, decision.measure)}"
     if rival.ci is not None and not rival.is_significant and not rival.ci[0] <= 0 <= rival.ci[1]:
@@ -318,7 +329,7 @@ def _interval(pair: PairDifference, measure: Measure, sign: int = 1) -> str:
         return f", {pluralise(pair.differing, 'query differs', 'queries differ')}"
     low, high = sorted(sign * end for end in pair.ci)
     first, last = (f"{100 * end:z.1f}" if measure.is_fraction else f"{end:.3g}" for end in (low, high))
-    return f", 95% CI {first} to {last}"
+    return f", 95% CI [{first}, {last}]"
 
 
 def _size_with_interval(pair: PairDifference, measure: Measure) -> str:
@@ -360,6 +371,12 @@ def _not_decided(decision: Decision) -> Iterator[str]:
         yield next_judgements(decision.audit_command)
     else:
         yield f"Not decided: {decision.detail}."
+        if decision.reason == "depth":
+            yield "Next: pass rankings of the same length, or --depth N if users see N documents."
+        if decision.reason == "ranks":
+            yield "Next: --lower-is-better if the scores are distances, or --order rank if users see the order of ranks."
+        if decision.reason == "ties":
+            yield "Next: give tied documents scores of their own, or pass --order rank if users see them in the order of ranks."
     leads = f"{for_message(leader.name)} leads with {_value(decision, leader.name)}; "
     yield f"{leads if _has_leader(decision) else ''}{_size(decision)}."
     yield from _missing(decision)

@@ -21,7 +21,7 @@ _TERMS = (
     Column("term", about="query term as indexed"),
     Column("tf", "count", "occurrences in the document"),
     Column("df", "count", "documents with the term"),
-    Column("idf", "value", "ln(1 + (N - df + .5) / (df + .5))"),
+    Column("idf", "value", "ln(1 + (N - df + 0.5) / (df + 0.5))"),
     Column("norm", "value", "k1 (1 - b + b x length / mean length)"),
     Column("contribution", "value", "idf x tf (k1 + 1) / (tf + norm)"),
 )

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankproof._analysis.compare.decision_data import has_non_relevant, with_relevant_documents
+from rankproof._analysis.compare.decision_data import (
+    conversations,
+    different_queries,
+    has_non_relevant,
+    reversed_tie_values,
+    with_relevant_documents,
+)
 from rankproof._analysis.compare.joined_values import (
     JoinedValues,
     answer_values,
@@ -24,12 +30,15 @@ from rankproof._analysis.decision.decide import (
     MIN_QUERIES,
     UNEVEN_WEIGHTS,
     DecisionData,
+    few_different_text,
     few_queries_text,
+    few_text,
     labelled_interval,
     margin_amount,
     no_margin_text,
 )
 from rankproof._analysis.decision.scenarios import (
+    REVERSED_TIES,
     MissingValues,
     missing_scenarios,
     missing_sentences,
@@ -46,7 +55,7 @@ from rankproof._data.text import pluralise
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._statistics.correction import CORRECTIONS
-from rankproof._statistics.decision_rule import LOOK_LIMITS, Margin, PairEstimates
+from rankproof._statistics.decision_rule import LOOK_LIMITS, Margin, PairEstimates, group_means, pair_estimates
 from rankproof._statistics.gate_rule import MAX_RISK, GateOutcome, PairedChange, change_of_pair
 from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
 from rankproof._statistics.labelled_means import MIN_LABELLED
@@ -122,7 +131,14 @@ class ChangeInput:
         joined = only_queries(whole, counted)
         gap, people = ("", None) if queries is not None else self._labelled(joined, now, before)
         data = people or DecisionData(
-            self.measure, joined.systems, joined.values[0], joined.weights, missing=joined.missing, queries=len(joined.queries)
+            self.measure,
+            joined.systems,
+            joined.values[0],
+            joined.weights,
+            missing=joined.missing,
+            queries=len(joined.queries),
+            different=different_queries(self.inputs, joined.queries),
+            groups=conversations(self.inputs, joined.queries),
         )
         name = str(self.measure)
         is_same = bool(now.digest) and now.digest == before.digest and now.measures[name] == before.measures[name]
@@ -130,7 +146,7 @@ class ChangeInput:
         if is_same or change.risk is None or change.obstacle:
             return change
         outcome = self._outcome(data.estimates(), change)
-        if doubt := self._missing_doubt(data, change, outcome):
+        if doubt := self._missing_doubt(data, change, outcome) or self._tie_doubt(joined, data, change, outcome):
             return replace(change, doubt=doubt)
         return self._with_unjudged(change, outcome, whole, data, before) if people is None else change
 
@@ -197,6 +213,10 @@ class ChangeInput:
         now, before = data.means()
         amount = margin_amount(self.margin, float(data.oriented(np.array([now, before])).max()), self.measure)
         why = obstacle(n, weights, self.margin, amount, self.measure)
+        if data.groups is not None and n > 1 and (size := data.estimates().size) < MIN_QUERIES:
+            why = why or few_text(data, "the gate", size)
+        if data.different is not None and data.different < MIN_QUERIES:
+            why = why or few_different_text("the gate", n, data.different)
         why = why or without_worst_value(self.measure, data.missing, data.systems)
         apart = data.values[:, 0] - data.values[:, 1]
         difference = now - before if data.labelled is not None else weighted_mean(apart, weights)
@@ -240,11 +260,19 @@ class ChangeInput:
         if outcome == "unsure" or missing is None or not missing.needs_scenarios():
             return ""
         values, chosen = data.oriented(data.values), [0 if outcome == "passed" else 1]
-        for words, estimates in missing_scenarios(values, data.weights, missing, chosen, data.best_possible):
+        for words, estimates in missing_scenarios(values, data.weights, missing, chosen, data.best_possible, data.groups):
             other = self._outcome(estimates, change)
             if other != outcome:
                 return scenario_text(words, missing, data.systems, f"the check {_VERBS[outcome]}", f"it {_VERBS[other]}")
         return ""
+
+    def _tie_doubt(self, joined: JoinedValues, data: DecisionData, change: BaselineChange, outcome: GateOutcome) -> str:
+        """That the outcome depends on the order of ties in this build; empty if it does not."""
+        values = None if outcome == "unsure" or data.labelled is not None else reversed_tie_values(self.inputs, joined)
+        if values is None:
+            return ""
+        other = self._outcome(pair_estimates(data.oriented(values), data.weights, data.groups), change)
+        return "" if other == outcome else f"the check {_VERBS[outcome]}; {REVERSED_TIES} it {_VERBS[other]}"
 
     def _with_unjudged(
         self, change: BaselineChange, outcome: GateOutcome, whole: JoinedValues, data: DecisionData, before: SavedValues
@@ -299,7 +327,10 @@ def _interval(data: DecisionData, apart: FloatArray) -> Interval | None:
     """The 95% interval of the difference, None where few queries differ."""
     if data.labelled is not None:
         return labelled_interval(data, data.labelled, 0, 1)
-    return mean_interval(apart, weights=data.weights) if enough_differ(apart, data.weights) else None
+    weights = data.weights
+    if data.groups is not None:
+        apart, weights = group_means(apart, weights, data.groups)
+    return mean_interval(apart, weights=weights) if enough_differ(apart, weights) else None
 
 
 def changed_pairs(pairs: SystemPairs, measures: Sequence[str]) -> SystemPairs:

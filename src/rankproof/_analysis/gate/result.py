@@ -93,13 +93,17 @@ COLUMNS = (
     Column("p adjusted", "p", "by Holm, over all systems, and separately over all segments"),
     Column("n", "count", "common queries; for a threshold, the queries of the mean"),
 )
+_MOST_UNCHANGED = 4
+"""The checks of values that did not change, and of complete queries, that have a sentence each."""
 _ORDER = {"failed": 0, "unsure": 1, "passed": 2}
 
 
 def gate_table(gate: GateResult, options: GateOptions) -> Table:
-    """All checks, failed ones first, with a sentence for each; passed segments are only counted."""
+    """All checks, failed ones first, with a sentence for each; passed segments and many unchanged values are only counted."""
     ordered = sorted(without_cases(gate.checks), key=lambda check: _ORDER[check.result])
-    described = [check for check in ordered if not check.passed or check.kind != "segment"]
+    unchanged = [check for check in ordered if _is_unchanged(check)]
+    counted = unchanged if len(unchanged) > _MOST_UNCHANGED else []
+    described = [check for check in ordered if (not check.passed or check.kind != "segment") and check not in counted]
     table = Table(
         "gate",
         gate.verdict,
@@ -107,6 +111,11 @@ def gate_table(gate: GateResult, options: GateOptions) -> Table:
         tuple(map(_row, ordered)),
         sentences=(
             *(f"{check.result}: {check.sentence}" for check in described),
+            *(
+                [f"passed: {len(counted):,} checks of values that are the same on every query, or of complete queries."]
+                if counted
+                else ()
+            ),
             *_passed_segments(ordered),
             *_how(ordered),
             *gate.decision_sentences,
@@ -131,6 +140,10 @@ def _with_known_columns(table: Table, checks: Sequence[GateCheck]) -> Table:
     changes = [check.change for check in checks if check.change is not None]
     table = table.without("risk") if any(check.judge for check in checks) else table
     return table if any(change.p != change.p_adjusted for change in changes) else table.without("p adjusted")
+
+
+def _is_unchanged(check: GateCheck) -> bool:
+    return check.passed and (check.kind == "queries" or (check.change is not None and check.change.is_same))
 
 
 def _passed_segments(checks: list[GateCheck]) -> list[str]:

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from rankproof._analysis.compare.unjudged_documents import checked_judgements
-from rankproof._analysis.compare.value_judge import checked_labels_by
 from rankproof._analysis.decision.decide import MIN_QUERIES
 from rankproof._analysis.decision.judge_sentences import by_unchecked_judge
 from rankproof._analysis.decision.sentences import margin_text, points
@@ -22,7 +20,7 @@ from rankproof._data.validation import checked_choice, checked_integer
 from rankproof._results.decision_settings import Completeness, LabelsBy
 from rankproof._statistics.decision_rule import Margin, parse_margin
 from rankproof._statistics.gate_rule import GateOutcome
-from rankproof.errors import UsageError, for_message, type_phrase
+from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._claim_base import written_measure
 from rankproof.measures._parse import parse_measure
@@ -98,8 +96,8 @@ class GateOptions:
             primary=None if primary is None else written_measure(primary),
             margin=None if margin is None else parse_margin(margin, is_fraction=False),
             unsure=unsure,
-            labels_by=checked_labels_by(labels_by),
-            judgements=checked_judgements(judgements),
+            labels_by=labels_by,
+            judgements=judgements,
             seed=seed,
         )
 
@@ -140,8 +138,6 @@ class GateOptions:
 
 def threshold_of(text: str) -> Threshold:
     """Parses a threshold such as nDCG@10>=0.45."""
-    if not isinstance(text, str):
-        raise UsageError(f"a threshold cannot be {type_phrase(text)}", fix="write it like nDCG@10>=0.45")
     match = _THRESHOLD.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"{for_message(text)} is not a threshold", fix="write it like nDCG@10>=0.45")

@@ -119,7 +119,7 @@ def analyse_history(history: ExperimentHistory, source: str) -> OnlineResult:
     columns = (
         Column("offline against online"),
         Column("value", "number"),
-        Column("95% interval", "interval", "Clopper and Pearson, or profile likelihood"),
+        Column("95% CI", "interval", "Clopper and Pearson, or profile likelihood"),
         Column("experiments", "count"),
     )
     table = Table("history", "Past experiments", columns, tuple(rows))
@@ -142,7 +142,7 @@ def _agreement_sentence(agree: int, signed: int, count: int) -> str:
     if not signed:
         return f"None of {pluralise(count, 'experiment')} has a difference both offline and online."
     low, high = share_interval(agree, signed)
-    share = f"{percent(agree / signed)}, 95% CI {percent(low)} to {percent(high)}"
+    share = f"{percent(agree / signed)}, 95% CI [{percent(low)}, {percent(high)}]"
     better = "offline and online agree" if low > 0.5 else "offline and online contradict each other" if high < 0.5 else ""
     verdict = f": {better} more often than by chance" if better else ": no more than chance may give"
     return f"Offline and online had the same sign in {agree} of {pluralise(signed, 'experiment')} ({share}){verdict}."
@@ -152,7 +152,7 @@ def _correlation_sentence(correlation: Fitted) -> str:
     low, high = correlation.low, correlation.high
     if low <= -1 and high >= 1:
         return "The correlation of differences is not known: errors are as large as the differences."
-    return f"The correlation of differences is {correlation.value:.2f} without their errors (95% CI {low:.2f} to {high:.2f})."
+    return f"The correlation of differences is {correlation.value:.2f} without their errors (95% CI [{low:.2f}, {high:.2f}])."
 
 
 def _slope_sentence(slope: Fitted) -> str:
@@ -160,7 +160,7 @@ def _slope_sentence(slope: Fitted) -> str:
     if interval is None:
         return "What an offline gain of 1 pp was worth online is not known: errors are as large as the differences."
     low, high = interval
-    return f"An offline gain of 1 pp was worth {slope.value:+.2f} pp online (95% CI {low:+.2f} to {high:+.2f})."
+    return f"An offline gain of 1 pp was worth {slope.value:+.2f} pp online (95% CI [{low:+.2f}, {high:+.2f}])."
 
 
 def _known_interval(slope: Fitted) -> tuple[float, float] | None:

@@ -21,9 +21,10 @@ COMPUTED_CREDITS = {PAIRWISE: pairwise_credit, PROBABILISTIC: probabilistic_cred
 
 @dataclass(eq=False)
 class Preferences(SessionValues):
-    """The credit of each system in each session; the sign of a difference is the preference of the session.
+    """The credit of each system in each session.
 
-    With `has_teams`, credits are numbers of clicks.
+    With `has_teams`, credits are numbers of clicks, and the sign of their difference is the preference of the session. Other
+    credits are fair to systems on average alone, and not by their sign: their difference counts, 1 for that of a usual session.
     """
 
     systems: tuple[str, ...]
@@ -37,9 +38,12 @@ class Preferences(SessionValues):
     measure = Preference()
 
     def preference(self, system: int, other: int) -> FloatArray:
-        """1 for each session that prefers the system, -1 for one that prefers the other, 0 for a tie."""
+        """Above 0 for each session that prefers the system, below 0 for one that prefers the other, 0 for a tie."""
         apart = self.credits[:, system] - self.credits[:, other]
-        return np.where(np.abs(apart) > _SAME_CREDIT, np.sign(apart), 0.0)
+        differs = np.abs(apart) > _SAME_CREDIT
+        if self.has_teams or not differs.any():
+            return np.where(differs, np.sign(apart), 0.0)
+        return np.where(differs, apart / float(np.abs(apart[differs]).mean()), 0.0)
 
     def compare(self, system: int, other: int, rows: BoolArray | None = None) -> LiveEstimate:
         preference, users = self.preference(system, other), self.users
@@ -59,7 +63,7 @@ class Preferences(SessionValues):
         )
 
     def value(self, system: int) -> SystemValue:
-        """The share of the preferences that prefer the system, of those between it and any other."""
+        """The share of the preferences that the system has, of those between it and any other."""
         others = [self.preference(system, other) for other in range(len(self.systems)) if other != system]
         won, decided = (sum((kind(opponent) for opponent in others), np.zeros(len(self.users))) for kind in (_won, np.abs))
         count = int(self.users.max(initial=-1)) + 1
@@ -74,7 +78,7 @@ class Preferences(SessionValues):
 
 
 def _won(preference: FloatArray) -> FloatArray:
-    return (preference > 0).astype(np.float64)
+    return np.maximum(preference, 0.0)
 
 
 def credits_of(log: SearchLog, clicks: Events, draft: Draft, systems: tuple[str, ...]) -> FloatArray:

@@ -48,7 +48,7 @@ class LiveMetric(Measure):
 
 
 class Preference(LiveMetric):
-    """Of the sessions with a preference, the share in which the clicks prefer the system."""
+    """Of the sessions with a preference, the share that prefers the system, by credit where documents have no teams."""
 
     name = "Preference"
     title = "Share of preferring sessions"

@@ -128,7 +128,7 @@ def _check_clicks(log: SearchLog, clicks: Events, options: OnlineOptions) -> Non
     elif not len(log.sessions):
         fix = "no session is left: correct the rows that were dropped"
     elif len(log.events):
-        present = ", ".join(for_message(log.actions[code]) for code in np.unique(log.events.action).tolist())
+        present = ", ".join(for_message(log.actions[code]) or "empty" for code in np.unique(log.events.action).tolist())
         fix = f"its actions are {present}: --click ACTION names the one that counts, and --primary ACTION decides an A/B test"
     elif any(count.part == EVENTS and count.dropped for count in log.counts):
         fix = "no event is left: correct the rows that were dropped"

@@ -10,6 +10,7 @@ from rankproof._analysis.decision.record import Decision, PairDifference
 from rankproof._analysis.decision.sentences import cost_text, margin_text, price_ratio
 from rankproof._analysis.online.evidence import GuardrailCheck, LiveEvidence
 from rankproof._data.text import in_a_sentence, pluralise
+from rankproof._interleaving.methods import TEAM_METHODS
 from rankproof.errors import for_message
 
 _EVERY_LOOK = "valid at every look"
@@ -34,7 +35,7 @@ def _decided(decision: Decision, live: LiveEvidence) -> str:
     if decision.kind == "cheaper_and_worse":
         better = _signed(-nearest.difference, decision)
         low, high = _ends(nearest, decision, sign=-1)
-        why = f"{for_message(nearest.other)} is measurably better by {better} (95% CI {low} to {high}, {_EVERY_LOOK}; {size})"
+        why = f"{for_message(nearest.other)} is measurably better by {better} (95% CI [{low}, {high}], {_EVERY_LOOK}; {size})"
         return f"{verb} {name} only to save cost: it is {_price(decision, nearest)}, and {why}."
     if decision.kind == "cheaper":
         cheaper = f"{_price(decision, nearest)} than {for_message(nearest.other)}"
@@ -45,13 +46,14 @@ def _decided(decision: Decision, live: LiveEvidence) -> str:
 def _better(decision: Decision, nearest: PairDifference, live: LiveEvidence) -> str:
     """How much better the chosen system is than the nearest other one."""
     low, high = _ends(nearest, decision)
-    apart, interval = _signed(nearest.difference, decision), f"95% CI {low} to {high}, {_EVERY_LOOK}; {_size(decision, live)}"
+    apart, interval = _signed(nearest.difference, decision), f"95% CI [{low}, {high}], {_EVERY_LOOK}; {_size(decision, live)}"
     if len(decision.by_system) > 2:
         what = "preferred to" if live.kind == "interleaving" else f"{_value(decision)}, better than"
         return f"{what} every other system (next: {for_message(nearest.other)}, {apart}, {interval})"
     if live.kind == "interleaving":
-        share = f"{decision.of(decision.systems[0]).value:.1%} of the {nearest.differing:,} sessions with a preference"
-        return f"preferred in {share}; net preference {apart} ({interval})"
+        value, sessions = f"{decision.of(decision.systems[0]).value:.1%}", f"the {nearest.differing:,} sessions with a preference"
+        share = f"in {value} of {sessions}" if live.method in TEAM_METHODS else f"by {value} of the credit in {sessions}"
+        return f"preferred {share}; net preference {apart} ({interval})"
     return f"{_value(decision)}, better than {for_message(nearest.other)} ({apart}, {interval})"
 
 
@@ -73,7 +75,7 @@ def _within(decision: Decision, pair: PairDifference, live: LiveEvidence) -> str
     low, high = _ends(pair, decision)
     what = "net preference of" if live.kind == "interleaving" else f"{decision.measure} of"
     names = f"{for_message(pair.system)} over {for_message(pair.other)}"
-    size = f"{_signed(pair.difference, decision)}, 95% CI {low} to {high}, {_EVERY_LOOK}"
+    size = f"{_signed(pair.difference, decision)}, 95% CI [{low}, {high}], {_EVERY_LOOK}"
     return f"{what} {names} {size}, within {margin_text(decision.margin, decision.measure)}"
 
 
@@ -95,7 +97,7 @@ def _not_decided(decision: Decision, live: LiveEvidence) -> Iterator[str]:
         yield _open_interval(decision, live)
         for pair in decision.better:
             low, high = _ends(pair, decision)
-            gain = f"{_signed(pair.difference, decision)} (95% CI {low} to {high})"
+            gain = f"{_signed(pair.difference, decision)} (95% CI [{low}, {high}])"
             yield f"{for_message(pair.system)} is better than {for_message(pair.other)}: {gain}."
     yield from _needed(decision, live)
 
@@ -106,7 +108,7 @@ def _open_interval(decision: Decision, live: LiveEvidence) -> str:
     low, high = _ends(pair, decision)
     what = "the net preference" if live.kind == "interleaving" else f"the difference in {decision.measure}"
     over = f" of {for_message(pair.system)} over {for_message(pair.other)}" if len(decision.by_system) > 2 else ""
-    interval = f"(95% CI {low} to {high}, {_EVERY_LOOK}; {_size(decision, live)})"
+    interval = f"(95% CI [{low}, {high}], {_EVERY_LOOK}; {_size(decision, live)})"
     lead = f"{for_message(pair.system)} leads by {_points(pair.difference, decision)}" if pair.difference else "No system leads"
     return f"Not decided: the interval of {what}{over} includes 0 {interval}. {lead}."
 
@@ -124,7 +126,7 @@ def _leads(decision: Decision, live: LiveEvidence) -> str:
         return f"{for_message(pair.system)} and {for_message(pair.other)} are equal so far"
     what = "Net preference of" if live.kind == "interleaving" else f"{decision.measure} of"
     names = f"{for_message(pair.system)} over {for_message(pair.other)}"
-    interval = "" if pair.ci is None else f" (95% CI {low} to {high}, {_EVERY_LOOK})"
+    interval = "" if pair.ci is None else f" (95% CI [{low}, {high}], {_EVERY_LOOK})"
     return f"{what} {names} {_signed(pair.difference, decision)}{interval}"
 
 
@@ -164,7 +166,7 @@ def _guardrail_words(check: GuardrailCheck) -> str:
     scale, unit = (100, " pp") if check.is_fraction else (1, "")
     low, high, change = (f"{scale * end:+.3g}" for end in (*check.ci, check.difference))
     state = "holds" if check.holds else "is not clear" if check.holds is None else "is broken"
-    return f"{for_message(check.text)} {state} for {for_message(check.system)}: {change}{unit} (95% CI {low} to {high})"
+    return f"{for_message(check.text)} {state} for {for_message(check.system)}: {change}{unit} (95% CI [{low}, {high}])"
 
 
 def _size(decision: Decision, live: LiveEvidence) -> str:

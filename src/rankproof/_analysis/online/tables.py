@@ -10,10 +10,10 @@ import numpy as np
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.online.estimates import LiveEstimate, SessionValues, SystemValue
 from rankproof._analysis.online.evidence import GuardrailCheck, LogKind
+from rankproof._data.arrays import FloatArray
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
-from rankproof._importers.search_log.join import session_days
-from rankproof._importers.search_log.log import SearchLog
+from rankproof._importers.search_log.log import Offsets, SearchLog
 from rankproof._importers.search_log.options import DAY
 from rankproof.errors import for_message
 
@@ -26,7 +26,9 @@ _CI = "interval that is valid at every look"
 def systems_table(means: Sequence[SystemValue], decision: Decision, kind: LogKind) -> Table:
     """The value of each system, the chosen ones highlighted."""
     value = "preferred" if kind == "interleaving" else str(decision.measure)
-    about = "share of the sessions with a preference" if kind == "interleaving" else decision.measure.definition
+    about = (
+        "share of the sessions with a preference, or of their credit" if kind == "interleaving" else decision.measure.definition
+    )
     sessions = "sessions won" if kind == "interleaving" else "sessions"
     columns = [
         Column("system"),
@@ -154,7 +156,7 @@ def _shown(pair: LiveEstimate) -> tuple[CellValue, ...]:
 
 def trend_table(values: SessionValues) -> Table | None:
     """The difference to the baseline up to each day, as a look on that day shows it."""
-    days = session_days(values.times)
+    days = _session_days(values.times)
     present = np.unique(days[days >= 0])
     if len(present) < 2 or (days < 0).any():
         return None
@@ -190,3 +192,8 @@ def _count_rows(log: SearchLog) -> Iterator[tuple[CellValue, ...]]:
         yield count.part, count.read, sum(dropped.count for dropped in count.dropped), ""
         for dropped in count.dropped:
             yield count.part, None, dropped.count, dropped.reason
+
+
+def _session_days(times: FloatArray) -> Offsets:
+    """The day of each time, in days since 1970; -1 without a time."""
+    return np.where(np.isfinite(times), np.floor(np.where(np.isfinite(times), times, 0.0) / DAY), -1).astype(np.int64)

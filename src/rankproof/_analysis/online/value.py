@@ -275,7 +275,7 @@ def _value_table(values: Sequence[RankingValue], baseline: str, options: ValueOp
     columns = (
         Column("ranking"),
         Column("clicks", "value", f"per query, estimator {options.estimator}"),
-        Column("95% interval", "interval", "of the clicks, valid at every look", drop_order=2),
+        Column("95% CI", "interval", "of the clicks, valid at every look", drop_order=2),
         Column("bounds", "interval", "clicks if documents that were never shown are never, or always, clicked"),
         Column("difference", "interval", f"95% interval of the bounds, less the clicks of {baseline}", drop_order=1),
         Column("support", "share", "attention on documents that were shown"),

@@ -157,7 +157,7 @@ def check_sample(log: SearchLog, queries: Queries, record: TrafficRecord) -> Sam
 
 
 def _verdict(stands: bool, unseen: float, before: float, change: float, error: float) -> str:
-    interval = f"95% CI {100 * (change - _SIGNIFICANT * error):+.1f} to {100 * (change + _SIGNIFICANT * error):+.1f}"
+    interval = f"95% CI [{100 * (change - _SIGNIFICANT * error):+.1f}, {100 * (change + _SIGNIFICANT * error):+.1f}]"
     apart = f"{100 * change:+.1f} pp, {interval}"
     now = f"{percent(unseen)} of the traffic is in queries that are new, and {percent(before)} was normal ({apart})"
     return (

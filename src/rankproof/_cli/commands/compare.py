@@ -83,7 +83,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     notes = [*why, *about_values, *comparison.notes, *machine_judgement_notes(inputs.result)]
     documented = replace(comparison, notes=tuple(notes)) if args.format == "json" else comparison
     write_or_show(_text(documented, args, terminal), args.output, terminal)
-    terminal.notes(notes, every=args.details)
+    terminal.notes(notes)
     return 0
 
 

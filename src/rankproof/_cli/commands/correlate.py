@@ -60,7 +60,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         raise InputError(error.what, fix=fix, source=error.source, line=error.line) from None
     if args.format == "csv":
         tables = tables[1:]
-    show_tables(tables[:1] if is_summary_view(args) else tables, args, terminal)
+    if is_summary_view(args):
+        # The sentences have the number of queries, mostly the same for all pairs.
+        same = len({row[-1] for row in tables[0].rows}) == 1
+        tables = [tables[0].without("n") if same else tables[0]]
+    show_tables(tables, args, terminal)
     return 0
 
 

@@ -269,7 +269,7 @@ def _show_decision(
         terminal.show(f"\n{render_run(measured, comparison, terminal.render_options())}")
     systems, notes = measured.result.systems, () if comparison is None else comparison.notes
     of_tables = dict.fromkeys(note for table in tables for note in table.notes)
-    terminal.notes((*of_tables, *value_notes(systems), *notes, *other_notes(systems), written), every=True)
+    terminal.notes((*of_tables, *value_notes(systems), *notes, *other_notes(systems), written))
     if args.output is not None and os.path.exists(args.output):
         people = [args.qrels] if args.qrels is not None and os.path.exists(args.qrels) else []
         say_measuring_command(measured, args.results, [*people, args.output], terminal, _reading_options(args))

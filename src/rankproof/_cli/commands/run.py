@@ -364,7 +364,7 @@ def show_results(
         *_answer_notes(results),
         *other_notes(results.result.systems),
     )
-    terminal.notes(tuple(dict.fromkeys(notes)), more="in result.json")
+    terminal.notes(notes)
     if not terminal.quiet:
         page = "" if args.no_report else f"; open {escape_invisible(os.path.join(folder, REPORT_FILE))} in a browser"
         terminal.say(f"results saved in {escape_invisible(folder)}{page}")

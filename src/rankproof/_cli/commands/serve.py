@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
@@ -343,7 +344,8 @@ def _say_next(args: argparse.Namespace, library: ResultsLibrary, log: JudgementL
     if args.label is not None and _are_run_files(args.files) and log.judgements()[0]:
         _say_comparing_command(args, _judgements_file(args), terminal)
     elif len(args.files) == 1 and is_results_folder(args.files[0]) and log.judgements()[0]:
-        (entry,) = library.entries()
+        # Proofs of the bench are results folders beside it.
+        entry = next(entry for entry in library.entries() if os.path.samefile(entry.path, args.files[0]))
         results, file = library.results(entry), _judgements_file(args)
         if args.label is not None and results.is_judged:
             _say_comparing_command(args, file, terminal)

@@ -208,8 +208,7 @@ def _show(tuning: Tuning, args: argparse.Namespace, terminal: Terminal) -> None:
         write_blocks(args.trials, [TABLE_RENDERERS[form]([tuning.table("trials")], options).encode()])
     tables = summary_tables(tuning.tables) if is_summary_view(args) else tuning.tables
     terminal.show(TABLE_RENDERERS[args.format](tables, options))
-    for note in dict.fromkeys(note for table in tables for note in table.notes):
-        terminal.note(note)
+    terminal.notes(note for table in tables for note in table.notes)
 
 
 COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

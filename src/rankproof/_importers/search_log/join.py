@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._data.arrays import BoolArray, FloatArray
-from rankproof._data.text import pluralise
+from rankproof._data.arrays import BoolArray
+from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._importers.search_log.log import Codes, Events, Offsets, SearchLog, Sessions, split_place
 from rankproof._importers.search_log.options import DAY, LogOptions
 from rankproof._importers.search_log.plain_rows import PLAIN_ROW
+from rankproof._importers.search_log.slots import Array, first_rows, is_sorted, named_docs, order_by_rank, slots_of
 from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, QUERY_ROW, SESSIONS, SHOWN, LogTables, as_array
 from rankproof.errors import InputError, UsageError, for_message
 
@@ -21,12 +22,12 @@ MAX_SHARED = 0.01
 """With more sessions of several users or variants than this share, the session ids or the variants of the log are wrong."""
 _LEAST_ZEROS = 0.02
 """With fewer events at rank 0 than this share, ranks begin at 1 and those events have none."""
+_MOST_NAMED = 8
 _FIRST_YEARS = 1e8
 """Times before 1973 are days, or seconds since another start."""
 _CLOCK_SLACK = 1.0
 """Seconds by which an event may come before its query: the clocks of browsers and servers differ."""
 _KEPT = ""
-_Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
@@ -34,12 +35,15 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
     join = _Join(tables, tuple(sources))
     if not join.count:
         what = f"{pluralise(len(join.event_session), 'event')}, and no row of a query or of a document that was shown"
-        fix = "add the log of queries, or rows without an action for the documents that were shown"
+        fix = "add the log of queries, or rows with the action search or impression for what was shown"
+        if tables.actions:
+            what = f"{what}; its actions are {in_a_sentence([*map(for_message, [*tables.actions][:_MOST_NAMED])])}"
         raise InputError(what, fix=fix, source=join.sources[0])
     join.drop_sessions()
     if count := tables.wrong_ranks:
         row = pluralise(count, "row has", "rows have")
-        join.notes.append(f"{row} a rank that is no whole number from 0, so the order of rows counts for them")
+        effect = "documents count in the order of rows, and clicks by their document alone"
+        join.notes.append(f"{row} a rank that is no whole number from 0: {effect}")
     sessions = join.sessions()
     return SearchLog(
         join.sources,
@@ -82,7 +86,7 @@ class _Join:
         self.session_user = np.full(self.count, -1, dtype=np.int32)
         self.times = self.time[self.first_run] if self.count else np.empty(0)
 
-    def _sessions_of(self, keys: _Array) -> Codes:
+    def _sessions_of(self, keys: Array) -> Codes:
         """The sessions with these keys, -1 for unknown ones."""
         if not len(self.keys):
             return np.full(len(keys), -1, dtype=np.int32)
@@ -256,11 +260,11 @@ class _Join:
             numbers={path: as_array(numbers)[runs] for path, numbers in tables.numbers.items()},
         )
 
-    def _attribute(self, codes: _Array) -> Codes:
+    def _attribute(self, codes: Array) -> Codes:
         """The code of each kept session: that of its first row."""
         return np.asarray(codes[self.first_run[self.kept]])
 
-    def _rankings(self, runs: _Array) -> tuple[Codes, Offsets]:
+    def _rankings(self, runs: Array) -> tuple[Codes, Offsets]:
         """The rankings of pairwise interleavings, of the kept sessions only."""
         flat, starts = as_array(self.tables.rankings), as_array(self.tables.ranking_start)
         ends = np.append(starts[1:], len(flat))
@@ -282,23 +286,30 @@ class _Join:
         del run_of_slot
         doc, rank, team = (as_array(column) for column in (tables.slot_doc, tables.slot_rank, tables.slot_team))
         rank = self._ranks_from_1(rank, is_listed)
-        at = np.flatnonzero(session >= 0)
-        at = at[np.argsort(session[at], kind="stable")]
-        session, doc, rank, team, is_listed = session[at], doc[at], rank[at], team[at], is_listed[at]
+        # Most logs are in order, and copies of columns with a row per document shown are what takes memory.
+        if (session < 0).any() or not is_sorted(session):
+            at = np.flatnonzero(session >= 0)
+            at = at[np.argsort(session[at], kind="stable")]
+            session, doc, rank, team, is_listed = session[at], doc[at], rank[at], team[at], is_listed[at]
+            del at
         if not is_listed.all():
-            order = _by_rank(session, rank)
-            session, doc, rank, team = session[order], doc[order], rank[order], team[order]
-            first = _first_of(session.astype(np.int64) * (len(tables.docs) + 1) + doc) | (doc < 0)
-            if not first.all():
+            order = order_by_rank(session, rank)
+            if order is not None:
+                session, doc, rank, team = session[order], doc[order], rank[order], team[order]
+                del order
+            first = first_rows(session, doc, len(tables.docs))
+            if first is not None:
                 tables.counts.drop(SHOWN, "that repeat a document of their session", count=int((~first).sum()))
                 session, doc, rank, team = session[first], doc[first], rank[first], team[first]
         counts = np.bincount(session, minlength=len(self.kept))
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        place = np.arange(len(session)) - offsets[:-1][session] + 1
-        rank = np.where(rank < 0, place, rank)
-        return offsets, doc.astype(np.int32), rank.astype(np.int32), team.astype(np.int32)
+        unranked = np.flatnonzero(rank < 0)
+        if len(unranked):
+            rank = rank.copy()
+            rank[unranked] = unranked - offsets[:-1][session[unranked]] + 1
+        return offsets, doc.astype(np.int32, copy=False), rank.astype(np.int32, copy=False), team.astype(np.int32, copy=False)
 
-    def _counting_runs(self, shown: _Array) -> BoolArray:
+    def _counting_runs(self, shown: Array) -> BoolArray:
         """The runs whose documents count; an impression does not if its query lists what was shown."""
         runs = np.arange(len(shown))
         known = self.run_session >= 0
@@ -315,7 +326,7 @@ class _Join:
                 self.tables.counts.drop(SHOWN, reason, line=line, count=int(rows.sum()))
         return np.asarray(known & np.where(impression, ~has_list, (self.kind == PLAIN_ROW) | (first == runs)))
 
-    def _ranks_from_1(self, rank: _Array, is_listed: BoolArray) -> _Array:
+    def _ranks_from_1(self, rank: Array, is_listed: BoolArray) -> Array:
         """The ranks that rows name, counted from 1 if the log counts from 0."""
         named = rank[~is_listed & (rank >= 0)]
         self.shown_from_0 = bool(len(named)) and int(named.min()) == 0
@@ -334,9 +345,9 @@ class _Join:
         session = self.new_session[self.event_session]
         left = self._drop_events_by_time(left, session, sessions, place)
         doc, named = as_array(tables.event_doc)[left], as_array(tables.event_rank)[left]
-        slot = _slots(session[left], doc, np.full(len(left), -1), sessions)
+        slot = slots_of(session[left], doc, np.full(len(left), -1), sessions)
         rank = self._event_ranks_from_1(session[left], slot, named, sessions, left)
-        slot += _slots(session[left], np.full(len(left), -1), np.where(doc < 0, rank, -1), sessions)
+        slot += slots_of(session[left], np.full(len(left), -1), np.where(doc < 0, rank, -1), sessions)
         unknown = ((doc >= 0) | (rank >= 0)) & (sessions.lengths[session[left]] > 0) & (slot == 0)
         self.event_rank = np.full(len(place), -1, dtype=np.int32)
         self.event_rank[left] = rank
@@ -344,7 +355,7 @@ class _Join:
         left = self._drop_events(left, unknown, "of a document that was not shown", place)
         return self._once(left, session, slot, sessions, place)
 
-    def _event_ranks_from_1(self, session: _Array, slot: Codes, named: Codes, sessions: Sessions, rows: _Array) -> _Array:
+    def _event_ranks_from_1(self, session: Array, slot: Codes, named: Codes, sessions: Sessions, rows: Array) -> Array:
         """The ranks that events name, counted from 1, -1 if none; `slot` is the place of the document that an event names."""
         zeros = named == 0
         if not zeros.any():
@@ -356,7 +367,7 @@ class _Join:
         )
         return np.where(zeros, -1, named)
 
-    def _count_from_0(self, session: _Array, slot: Codes, named: Codes, sessions: Sessions, rows: _Array) -> bool:
+    def _count_from_0(self, session: Array, slot: Codes, named: Codes, sessions: Sessions, rows: Array) -> bool:
         """Whether events count ranks from 0: as the documents do that they name, else as the ranks do that were shown."""
         both = (slot > 0) & (named >= 0)
         if both.any():
@@ -376,13 +387,13 @@ class _Join:
             raise InputError(what, fix="log ranks from 1, or the document of each event", source=source, line=line)
         return True
 
-    def _drop_events(self, left: _Array, dropped: BoolArray, reason: str, place: _Array) -> _Array:
+    def _drop_events(self, left: Array, dropped: BoolArray, reason: str, place: Array) -> Array:
         if dropped.any():
             line = split_place(self.sources, int(place[left[int(dropped.argmax())]]))[1]
             self.tables.counts.drop(EVENTS, reason, line=line, count=int(dropped.sum()))
         return left[~dropped] if dropped.any() else left
 
-    def _drop_events_by_time(self, left: _Array, session: _Array, sessions: Sessions, place: _Array) -> _Array:
+    def _drop_events_by_time(self, left: Array, session: Array, sessions: Sessions, place: Array) -> Array:
         time = as_array(self.tables.event_time)
         if np.isfinite(time[left]).any() and np.isfinite(sessions.time).any():
             left = self._drop_events(left, np.isnan(time[left]), "without a time, or with one that cannot be read", place)
@@ -392,7 +403,7 @@ class _Join:
         hours = self.options.window / 3600
         return self._drop_events(kept, late[~early], f"more than {hours:g} hours after their query", place)
 
-    def _once(self, left: _Array, session: _Array, slot: Codes, sessions: Sessions, place: _Array) -> Events:
+    def _once(self, left: Array, session: Array, slot: Codes, sessions: Sessions, place: Array) -> Events:
         """The first event of each session, document and action."""
         tables = self.tables
         action, doc, time = as_array(tables.event_action), as_array(tables.event_doc), as_array(tables.event_time)
@@ -418,7 +429,7 @@ class _Join:
             slot=slot,
             rank=self._event_ranks(session[left], slot, self.event_rank[left], sessions),
             named_rank=self.event_rank[left],
-            doc=_named_docs(session[left], slot, doc[left], sessions),
+            doc=named_docs(session[left], slot, doc[left], sessions),
             action=action[left],
             team=as_array(tables.event_team)[left],
             time=time[left],
@@ -427,7 +438,7 @@ class _Join:
         )
 
     @staticmethod
-    def _event_ranks(session: _Array, slot: Codes, named: Codes, sessions: Sessions) -> Codes:
+    def _event_ranks(session: Array, slot: Codes, named: Codes, sessions: Sessions) -> Codes:
         """The rank in the list; in a session without a list the rank that the event names, 0 if none."""
         place = sessions.offsets[session] + np.maximum(slot - 1, 0)
         listed = (
@@ -436,48 +447,3 @@ class _Join:
         without = (slot == 0) & (sessions.lengths[session] == 0)
         own = np.where(without, np.maximum(named, 0), 0)
         return np.where(slot > 0, listed, own).astype(np.int32)
-
-
-def _by_rank(session: _Array, rank: _Array) -> _Array:
-    """The order by session and rank; rows without a rank keep their order, after the others."""
-    last = int(rank.max(initial=0)) + 1
-    return np.argsort(session.astype(np.int64) * (last + 1) + np.where(rank < 0, last, rank), kind="stable")
-
-
-def _first_of(keys: _Array) -> BoolArray:
-    """Whether a row is the first with its key."""
-    first = np.zeros(len(keys), dtype=bool)
-    first[np.unique(keys, return_index=True)[1]] = True
-    return first
-
-
-def _slots(session: _Array, doc: Codes, rank: Codes, sessions: Sessions) -> Codes:
-    """The place of each document in the list of its session, from 1; 0 if it is not there.
-
-    An event without a document is about the one at the rank that it names.
-    """
-    start, length = sessions.offsets[session], sessions.lengths[session]
-    slot = np.zeros(len(session), dtype=np.int32)
-    left = np.flatnonzero((length > 0) & ((doc >= 0) | (rank >= 0)))
-    for at in range(int(length.max(initial=0))):
-        left = left[length[left] > at]
-        if not len(left):
-            break
-        place = start[left] + at
-        match = np.where(doc[left] >= 0, sessions.docs[place] == doc[left], sessions.ranks[place] == rank[left])
-        slot[left[match]] = at + 1
-        left = left[~match]
-    return slot
-
-
-def _named_docs(session: _Array, slot: Codes, doc: Codes, sessions: Sessions) -> Codes:
-    """The document of each event; that of its place in the list if the event names only a rank."""
-    if not len(sessions.docs):
-        return doc
-    listed = sessions.docs[np.minimum(sessions.offsets[session] + np.maximum(slot - 1, 0), len(sessions.docs) - 1)]
-    return np.where((doc < 0) & (slot > 0), listed, doc).astype(np.int32)
-
-
-def session_days(times: FloatArray) -> Offsets:
-    """The day of each time, in days since 1970; -1 without a time."""
-    return np.where(np.isfinite(times), np.floor(np.where(np.isfinite(times), times, 0.0) / DAY), -1).astype(np.int64)

@@ -34,7 +34,7 @@ class Sessions:
     """One row per query that was asked, in the order of the log.
 
     `user`, `query`, `variant` and `draft` are places in the tables of names of the log, `time` seconds since 1970 (NaN if the log
-    has no times), `place` the line of the query, which `SearchLog.place_of` names. The documents shown are in `docs` from
+    has no times), `place` the line of the query, which `split_place` names. The documents shown are in `docs` from
     `offsets[i]` to `offsets[i + 1]`, best rank first: their names, `ranks` from 1, and `teams`, the system that each is from
     (a place in `SearchLog.systems`, SHARED or NO_TEAM). `rankings` holds the rankings that the list was made of, for methods
     whose credit needs them: from `ranking_offsets[i]`, one row per system of the draft, all equally long, filled up with -1.
@@ -128,10 +128,6 @@ class SearchLog:
         """The events on documents that were shown, of these actions."""
         codes = [self.actions.index(action) for action in actions if action in self.actions]
         return self.events.part(np.isin(self.events.action, codes) & (self.events.rank > 0))
-
-    def place_of(self, session: int) -> tuple[str, int]:
-        """The file and line of a session."""
-        return split_place(self.sources, int(self.sessions.place[session]))
 
     def dropped(self) -> tuple[str, ...]:
         """What was dropped, in words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Mapping, Sequence
 from itertools import repeat
@@ -20,20 +21,24 @@ from rankproof.errors import InputError, UsageError, for_message
 ROLES: Mapping[str, tuple[str, ...]] = {
     "session": ("session", "session_id", "query_id", "search_id", "visit", "visit_id", "impression_id", "request_id"),
     "user": ("user", "user_id", "client_id", "visitor", "visitor_id", "customer_id", "uid"),
-    "time": ("time", "timestamp", "ts", "datetime", "date", "event_time"),
+    "time": ("time", "timestamp", "ts", "datetime", "date", "event_time", "event_timestamp", "hit_timestamp"),
     "system": ("system", "team", "ranker", "search_config"),
-    "rank": ("rank", "position", "slot"),
-    "doc": (*COLUMN_NAMES["document"], "object_id"),
-    "action": ("action", "action_name", "event", "event_type"),
-    "variant": ("variant", "arm", "bucket", "experiment_group", "test_group"),
+    "rank": ("rank", "position", "slot", "list_position", "result_position"),
+    "doc": (*COLUMN_NAMES["document"], "object_id", "product_sku"),
+    "action": ("action", "action_name", "event", "event_type", "event_name"),
+    "variant": ("variant", "arm", "bucket", "experiment_group", "test_group", "ab_group", "ab_variant"),
     "value": ("value", "amount", "revenue", "price"),
     "query": ("query", "user_query", "query_text", "search_term", "search_query", "keywords"),
 }
-"""The usual names of the columns of a plain log by role, in lower case with _ for other marks."""
+"""The usual names of the columns of a plain log by role, in lower case with _ for other marks and before capitals."""
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 REQUIRED = ("session", "action")
 PLAIN_ROW = 2
 """The kind of a row of `LogTables.runs` from a plain table."""
-_SHOWN_ACTIONS = {"shown", "show", "impression", "view", "viewed", "exposure", "search", "query", ""}
+SHOWN_ACTIONS = {
+    *("search", "query", "impression", "shown", "show", "view", "viewed", "exposure", "displayed", ""),
+    *("results", "search_results", "view_search_results", "view_item_list"),
+}
 _EMPTY = frozenset(("",))
 _SHARED_NAMES = {"", "shared", "none", "both", "-1"}
 
@@ -48,7 +53,8 @@ def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[s
         if name not in names:
             what = f"no column is called {for_message(name)}; columns: {listed}"
             raise InputError(what, fix=f"name one of them with --set {role}=COLUMN", source=source, line=1)
-    plain = {normalised_name(name): name for name in reversed(names) if name not in options.columns.values()}
+    left = [name for name in reversed(names) if name not in options.columns.values()]
+    plain = {normalised_name(_WORD_START.sub("_", name)): name for name in left} | {normalised_name(name): name for name in left}
     roles = {role: next((plain[name] for name in usual if name in plain), None) for role, usual in ROLES.items()}
     roles |= {"user": options.user or roles["user"], "variant": options.variant or roles["variant"], **options.columns}
     if roles["system"] == roles["variant"]:
@@ -74,7 +80,7 @@ class PlainRows:
         tables, size = self._tables, len(lines)
         sessions = _texts(columns["session"])
         action = as_array(tables.actions.codes(_texts(columns["action"])))
-        self._is_shown += [name.lower() in _SHOWN_ACTIONS for name in list(tables.actions)[len(self._is_shown) :]]
+        self._is_shown += [name.lower() in SHOWN_ACTIONS for name in list(tables.actions)[len(self._is_shown) :]]
         named = np.fromiter(map(bool, sessions), bool, size)
         shown = np.array(self._is_shown, dtype=bool)[action]
         tables.counts.read(SHOWN, int(shown.sum()))

@@ -16,7 +16,7 @@ from rankproof._importers.search_log.log import NO_TEAM, SHARED, SearchLog, join
 from rankproof._importers.search_log.options import MISSING, LogOptions
 from rankproof._importers.search_log.plain_rows import PlainRows, cells_of, columns_of, find_roles
 from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, SESSIONS, SHOWN, LogTables, number_of
-from rankproof._importers.ubi_log import BULK, HIT_IDS, IMPRESSION, UbiRecord, response_table
+from rankproof._importers.ubi_log import BULK, HIT_IDS, IMPRESSION, UbiRecord, is_event, response_table
 from rankproof._interleaving.interleave import RECORD, VERSION
 from rankproof._interleaving.methods import METHODS, NEED_RANKINGS, PAIRWISE
 from rankproof._io.file_errors import file_error
@@ -132,7 +132,7 @@ class UbiRows:
         row = inside if isinstance(inside, dict) else row
         counts = self._tables.counts
         key = self._text(row, "query_id")
-        if row.get("action_name") is not None:
+        if is_event(row):
             return self._add_event(key, row, line)
         if not any(name in row for name in ("user_query", *HIT_IDS)):
             counts.read(OTHER_ROWS)
@@ -228,7 +228,7 @@ class UbiRows:
     @staticmethod
     def _rank(attributes: Mapping[str, Any]) -> int | None:
         position = attributes.get("position")
-        rank = position.get("ordinal") if isinstance(position, dict) else position
+        rank = position.get("ordinal", position.get("index")) if isinstance(position, dict) else position
         if isinstance(rank, str) and rank.isdecimal() and len(rank) < 6:
             return int(rank)
         return rank if type(rank) is int and 0 <= rank < 1 << 31 else None
@@ -314,12 +314,14 @@ def checked_draft(record: Mapping[str, Any], docs: Sequence[str], source: str, l
     if method == PAIRWISE and teams is None:
         return DraftRecord(experiment, method, systems, (), rankings)
     if not isinstance(teams, list) or not all(type(team) is int for team in teams):
-        raise error(f"the teams of the interleaving are {type_phrase(teams)}, not a list of whole numbers")
+        wrong = next((team for team in teams if type(team) is not int), None) if isinstance(teams, list) else teams
+        held = "contain" if isinstance(teams, list) else "are"
+        raise error(f"the teams of the interleaving {held} {type_phrase(wrong)}, not a list of whole numbers")
     if len(teams) != len(docs):
         what = f"the interleaving has {len(teams)} teams for {len(docs)} documents"
         raise error(what, "log as many documents as teams: query_response_hit_ids are the docs of the Interleaved")
-    if wrong := [team for team in teams if not -1 <= team < len(systems)]:
-        raise error(f"team {wrong[0]} is not from -1 to {len(systems) - 1}")
+    if outside := [team for team in teams if not -1 <= team < len(systems)]:
+        raise error(f"team {outside[0]} is not from -1 to {len(systems) - 1}")
     return DraftRecord(experiment, method, systems, tuple(teams), rankings)
 
 

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator
 from functools import partial
 
-from rankproof._data.claims import Verdict
-from rankproof._data.rubric import USEFUL_SCORE, Rubric
+from rankproof._data.claims import USEFUL_SCORE, Rubric, Verdict
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._judge.claims.base import Ask, ClaimFinding, claim_text
 from rankproof._llm.client import ReplyParseError

@@ -198,7 +198,7 @@ static inline Outcome look_up(Hits *hits, const Judged *judged, size_t first, si
         for (uint64_t left = hits->marks[word]; left != 0; left &= left - 1) {
             size_t row = 64 * word + (size_t)lowest_bit(left);
             const JudgedDoc *doc = &judged->docs[first + hits->docs[row]];
-            hits->items[hits->count++] = (Hit){rows->keys[row], doc_id(judged, doc), row, 0, doc->grade, 0, 0};
+            hits->items[hits->count++] = (Hit){.key = rows->keys[row], .id = doc_id(judged, doc), .row = row, .grade = doc->grade};
         }
     }
     return DONE;

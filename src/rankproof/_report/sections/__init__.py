@@ -9,7 +9,7 @@ from rankproof._report.elements import Section
 from rankproof._report.sections.answers import answers_section
 from rankproof._report.sections.decision import decision_section, pairs_section, warnings_section
 from rankproof._report.sections.latency import latency_section, pareto_section
-from rankproof._report.sections.measures import definitions_section, measures_section
+from rankproof._report.sections.measures import definitions_section, measures_section, recall_section
 from rankproof._report.sections.movement import diagnosis_section, movement_section
 from rankproof._report.sections.provenance import judges_section, notes_section, provenance_section
 from rankproof._report.sections.segments import segments_section
@@ -29,6 +29,7 @@ FOLDED_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
     pareto_section,
     latency_section,
     measures_section,
+    recall_section,
     segments_section,
     diagnosis_section,
     movement_section,

@@ -8,80 +8,39 @@ from dataclasses import replace
 from rankproof._analysis.answers.quality import TOKEN_SET_F1
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.tables import PairRecord
-from rankproof._analysis.decision.record import Decision
-from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import best_systems, format_points
 from rankproof._data.table import Column, Table
-from rankproof._data.text import clip_text, percent, pluralise
+from rankproof._data.text import pluralise
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._render.result import format_value
-from rankproof._report.context import ReportContext, judged_shares, measured_times
-from rankproof._report.elements import KeyFigure, Section, as_sentence, format_milliseconds, join_names, signed_difference
+from rankproof._report.context import ReportContext, judged_shares
+from rankproof._report.elements import MANY_SYSTEMS, Section, as_sentence, join_names
+from rankproof._report.links import linked, pair_link
+from rankproof._report.sections.differences import difference_charts
 from rankproof.errors import for_message
-
-_MAX_NAME_LENGTH = 28
-"""The longest system name in a figure, in characters."""
 
 
 def decision_section(context: ReportContext) -> Section:
     """The first section of the page."""
     if context.comparison is None:
-        lead = f"{context.measure} does not say which system is better."
-        return Section(
-            "decision", "Decision", _QUESTION, lead, figures=(_queries_figure(context.inputs, context.measured.queries),)
-        )
-    section = comparison_decision(context.inputs, context.comparison)
-    return replace(section, sentences=(*section.sentences, *answer_sentences(context)))
+        return Section("decision", "Decision", _QUESTION, f"{context.measure} does not say which system is better.")
+    section = comparison_decision(context.comparison)
+    return replace(
+        section,
+        sentences=(*section.sentences, *answer_sentences(context)),
+        charts=difference_charts(context.comparison),
+        has_waterfall=len(context.comparison.systems) > 1,
+    )
 
 
 _QUESTION = "Which system should be shipped?"
 
 
-def comparison_decision(inputs: AnalysisInput, comparison: Comparison) -> Section:
-    """The decision in words and figures."""
+def comparison_decision(comparison: Comparison) -> Section:
+    """The decision in words."""
     lead, *more = comparison.decision.sentences
-    return Section(
-        "decision", "Decision", _QUESTION, lead, tuple(_figures(inputs, comparison)), (" ".join(more),) if more else ()
-    )
-
-
-def _figures(inputs: AnalysisInput, comparison: Comparison) -> Iterator[KeyFigure]:
-    decision = comparison.decision
-    if decision.first is not None:
-        yield _decision_figure(comparison)
-        measured = _measure_result(inputs, comparison, decision.first)
-        yield from _gain_figures(comparison, decision.first, measured)
-        yield KeyFigure(comparison.primary, format_value(decision.of(decision.first).value, measured), _whose(decision))
-        yield from _latency_figures(inputs, decision.first)
-    yield _queries_figure(inputs, decision.n)
-
-
-def _whose(decision: Decision) -> str:
-    return "mean over the queries" if decision.decided or decision.reason == "one_system" else "of the leading system"
-
-
-def _decision_figure(comparison: Comparison) -> KeyFigure:
-    decision = comparison.decision
-    name = clip_text(for_message(decision.first or ""), _MAX_NAME_LENGTH)
-    words = {"ship": f"Ship {name}", "keep": f"Keep {name}", "either": "Either will do", "judge_leads": "Not checked"}
-    if not decision.decided:
-        if decision.reason == "one_system":
-            return KeyFigure("Decision", "One system" if len(decision.by_system) == 1 else "No decision", name)
-        return KeyFigure("Decision", words.get(decision.outcome or "", "Not decided"), f"{name} leads")
-    return KeyFigure("Decision", words[str(decision.outcome)], f"risk {percent(decision.risk)}")
-
-
-def _measure_result(inputs: AnalysisInput, comparison: Comparison, system: str) -> MeasureResult:
-    return next(own.measures[comparison.primary] for own in inputs.result.systems if own.name == system)
-
-
-def _gain_figures(comparison: Comparison, system: str, measured: MeasureResult) -> Iterator[KeyFigure]:
-    """The gain of the system over the baseline, with its interval."""
-    pair = comparison.against_baseline().get(system)
-    if pair is not None:
-        label = f"Gain over {clip_text(for_message(pair.other), _MAX_NAME_LENGTH)}"
-        yield KeyFigure(label, signed_difference(pair.difference, measured), interval_text(pair, measured))
+    return Section("decision", "Decision", _QUESTION, lead, sentences=(" ".join(more),) if more else ())
 
 
 def interval_text(pair: PairRecord, measured: MeasureResult) -> str:
@@ -89,20 +48,7 @@ def interval_text(pair: PairRecord, measured: MeasureResult) -> str:
     if pair.ci is None:
         return f"{pair.wins + pair.losses:,} of {pluralise(pair.n, 'query', 'queries')} differ, too few for an interval"
     low, high = (format_points(end, measured.measure).removesuffix(" pp") for end in pair.ci)
-    return f"95% CI {low} to {high}"
-
-
-def _latency_figures(inputs: AnalysisInput, system: str) -> Iterator[KeyFigure]:
-    times = measured_times(inputs.system_runs)
-    if system in times:
-        total = times[system]
-        queries = pluralise(total.queries, "query", "queries")
-        yield KeyFigure("Latency", format_milliseconds(total.p50), f"p50 of {queries}; p95 {format_milliseconds(total.p95)}")
-
-
-def _queries_figure(inputs: AnalysisInput, queries: int) -> KeyFigure:
-    documents = "" if inputs.documents is None else f"on {pluralise(inputs.documents, 'document')}"
-    return KeyFigure("Queries", f"{queries:,}", documents)
+    return f"95% CI [{low}, {high}]"
 
 
 def answer_sentences(context: ReportContext, *, where: str = "; the section Answers shows what lowers it") -> list[str]:
@@ -142,7 +88,19 @@ _COLUMNS = (
 
 def pairs_section(context: ReportContext) -> Section | None:
     """Every tested pair; None if nothing was tested."""
-    return next(comparison_pairs(context.comparison), None) if context.comparison is not None else None
+    if context.comparison is None or not context.comparison.pairs:
+        return None
+    (section,) = comparison_pairs(context.comparison)
+    addresses = {
+        (pair.measure, f"{pair.system} vs {pair.other}"): pair_link(pair.system, pair.other, pair.measure)
+        for pair in context.comparison.pairs
+    }
+
+    def linked_pairs(table: Table) -> Table:
+        return linked(table, lambda row: {"pair": addresses[table.facts["measure"], str(row["pair"])]})
+
+    tables, folded = (tuple(map(linked_pairs, some)) for some in (section.tables, section.folded))
+    return replace(section, tables=tables, folded=folded)
 
 
 def comparison_pairs(comparison: Comparison) -> Iterator[Section]:
@@ -152,7 +110,7 @@ def comparison_pairs(comparison: Comparison) -> Iterator[Section]:
     families: dict[str, list[PairRecord]] = {}
     for pair in comparison.pairs:
         families.setdefault(pair.measure, []).append(pair)
-    others = [name for name in families if name != comparison.primary]
+    others = [name for name in families if name != comparison.primary and len(comparison.systems) <= MANY_SYSTEMS]
     yield Section(
         key="pairs",
         title="Pairs of systems",
@@ -176,7 +134,7 @@ def _table(measure: str, pairs: Sequence[PairRecord], kind: str = "") -> Table:
         )
         for pair in sorted(pairs, key=lambda pair: -abs(pair.difference))
     )
-    return Table("pairs", f"{measure}{kind}: every pair of systems", _COLUMNS, rows)
+    return Table("pairs", f"{measure}{kind}: every pair of systems", _COLUMNS, rows, facts={"measure": measure})
 
 
 _FEW_QUERIES = 50

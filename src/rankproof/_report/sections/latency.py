@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from rankproof._analysis.pareto import dominated_by, pareto_front, stage_means, untimed_systems
 from rankproof._charts.latency import SystemTimes, shares_chart, spread_chart
-from rankproof._charts.model import Medium
+from rankproof._charts.model import Chart, Medium
 from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
-from rankproof._charts.svg import svg_of
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import shown_time
 from rankproof._render.result import format_value
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import (
-    NARROW_CHART_WIDTH,
-    WIDE_CHART_WIDTH,
     Section,
     SvgChart,
+    chart_of_widths,
     format_milliseconds,
     join_names,
 )
+from rankproof._report.links import pair_link, queries_link
 from rankproof.errors import for_message
 
 _STAGE_NOTES = {
@@ -40,7 +39,13 @@ def latency_section(context: ReportContext) -> Section | None:
     if not context.times:
         return None
     rows = [
-        SystemTimes(system_run.name, stage_means(system_run), total.p50, total.p95)
+        SystemTimes(
+            system_run.name,
+            stage_means(system_run),
+            total.p50,
+            total.p95,
+            address=queries_link(a=system_run.name, sort="time", down="1"),
+        )
         for system_run in context.results.system_runs
         if (total := system_run.time_of("total"))
     ]
@@ -96,15 +101,15 @@ def _ratio_text(ratio: float) -> str:
 def _shares_chart(rows: list[SystemTimes]) -> SvgChart:
     title = "Time of a query by stage"
     about = "; ".join(f"{row.name} {_parts_text(row)}" for row in rows)
-    wide, narrow = (svg_of(shares_chart(Medium(width), rows, title, about)) for width in (WIDE_CHART_WIDTH, NARROW_CHART_WIDTH))
-    return SvgChart(title, wide, "Each bar is the mean time of one system, split by stage; the total is at the right.", narrow)
+    key = "Each bar is the mean time of one system, split by stage; the total is at the right."
+    return chart_of_widths(lambda medium: shares_chart(medium, rows, title, about), title, key, len(rows))
 
 
 def _percentiles_chart(rows: list[SystemTimes]) -> SvgChart:
     title = "Percentiles of the time of a query"
     about = "; ".join(f"{row.name} p50 {format_milliseconds(row.p50)}, p95 {format_milliseconds(row.p95)}" for row in rows)
-    wide, narrow = (svg_of(spread_chart(Medium(width), rows, title, about)) for width in (WIDE_CHART_WIDTH, NARROW_CHART_WIDTH))
-    return SvgChart(title, wide, "Filled: p50, the median. Hollow: p95.", narrow)
+    key = "Filled: p50, the median. Hollow: p95."
+    return chart_of_widths(lambda medium: spread_chart(medium, rows, title, about), title, key, len(rows))
 
 
 def _parts_text(row: SystemTimes) -> str:
@@ -186,22 +191,21 @@ def _pareto_figure(context: ReportContext, best: list[str]) -> SvgChart:
     about = "; ".join(system.tip for system in systems)
     less = context.measured.measure.higher_is_better is False
     upward = f"{context.measure} ({'lower is better, ' if less else ''}better upwards)"
-    across = "milliseconds per query, p50: faster to the left"
-    wide, narrow = (
-        svg_of(pareto_chart(Medium(width), "pareto", title, about, (), systems, axes))
-        for width, axes in (
-            (WIDE_CHART_WIDTH, ParetoAxes(across, upward, less, context.measured.measure.range)),
-            (NARROW_CHART_WIDTH, ParetoAxes("ms per query, p50", upward, less, context.measured.measure.range)),
-        )
-    )
+
+    def draw(medium: Medium) -> Chart:
+        across = "ms per query, p50" if medium.narrow else "milliseconds per query, p50: faster to the left"
+        axes = ParetoAxes(across, upward, less, context.measured.measure.range)
+        return pareto_chart(medium, "pareto", title, about, (), systems, axes)
+
     lines = f" Vertical lines: 95% intervals ({context.sampling})." if any(system.interval for system in systems) else ""
-    return SvgChart(title, wide, f"Filled points on the line are the Pareto front.{lines}", narrow)
+    return chart_of_widths(draw, title, f"Filled points on the line are the Pareto front.{lines}", len(systems))
 
 
 def _system(context: ReportContext, name: str, on: bool) -> ParetoPoint:
     value, time = context.values[name].value, context.times[name]
     tip = f"{name}: {format_value(value, context.measured)} in {format_milliseconds(time)}{', on the front' if on else ''}"
-    return ParetoPoint(name, time, value, context.intervals[name, context.measure], on, tip=tip)
+    interval, address = context.intervals[name, context.measure], pair_link(name, None, context.measure)
+    return ParetoPoint(name, time, value, interval, on, tip=tip, address=address)
 
 
 def _pareto_table(context: ReportContext, best: list[str]) -> Table:

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rankproof._analysis.band_tables import bands_tables
 from rankproof._analysis.bands import builtin_profiles
-from rankproof._analysis.values import best_systems, oriented_value
+from rankproof._analysis.values import best_systems, measure_results, oriented_value
 from rankproof._charts.model import Medium
+from rankproof._charts.recall import DEPTHS, recall_chart
 from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
 from rankproof._data.table import Column, FilledColumn, Table, table_of_columns
 from rankproof._evaluation.result import MeasureResult
 from rankproof._render.measure_list import cutoff_reading, value_range
 from rankproof._render.result import format_value, summary_table
-from rankproof._report.context import ReportContext
+from rankproof._report.context import MANY_QUERIES, ReportContext
 from rankproof._report.elements import (
+    MANY_SYSTEMS,
     PANEL_CHART_WIDTH,
     MeasureTerm,
     Section,
     SvgChart,
+    chart_of_widths,
     join_names,
 )
+from rankproof._report.links import pair_link
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
@@ -36,10 +41,27 @@ def measures_section(context: ReportContext) -> Section:
         title="Every measure",
         question="Do other measures agree?",
         sentences=tuple(_leader_sentences(context, names)),
-        charts=tuple(_chart(context, name) for name in names),
+        charts=tuple(_chart(context, name) for name in names) if len(context.values) <= MANY_SYSTEMS else (),
         tables=(summary_table(result, "Every measure of every system; bold: the best"),),
         folded=(*_intervals(context, names), *_bands(context)),
     )
+
+
+def recall_section(context: ReportContext) -> Section | None:
+    """Recall against depth; None for many queries, as it is evaluated at each depth."""
+    if context.measured.queries > MANY_QUERIES:
+        return None
+    values = measure_results(context.inputs, [f"R@{depth}" for depth in DEPTHS])
+    recalls = {name: [value.value for value in values[name].values()] for name in context.ranking_systems}
+    deepest = sorted(recalls, key=lambda name: -recalls[name][-1])[:MANY_SYSTEMS]
+    shown = {name: ys for name, ys in recalls.items() if name in deepest}
+    title, about = "Recall against depth, R@k", "; ".join(f"{name} R@100 {ys[-1]:.3f}" for name, ys in shown.items())
+    key = "The mean share of relevant documents in the top k: what a reranker of k documents can reach."
+    left_out = f" The {len(shown)} systems with the highest R@100." if len(shown) < len(recalls) else ""
+    chart = chart_of_widths(
+        lambda medium: replace(recall_chart(medium, title, (), shown), about=about), title, key + left_out, len(shown)
+    )
+    return Section("recall", "Recall against depth", "How many documents does a reranker need?", charts=(chart,))
 
 
 def _bands(context: ReportContext) -> Iterator[Table]:
@@ -88,7 +110,14 @@ def _chart(context: ReportContext, name: str) -> SvgChart:
     values = _values(context, name)
     best = _leaders(context, name)
     rows = [
-        ValueRow(system, value.value, format_value(value.value, value), context.intervals[system, name], best=system in best)
+        ValueRow(
+            system,
+            value.value,
+            format_value(value.value, value),
+            context.intervals[system, name],
+            best=system in best,
+            address=pair_link(system, None, name),
+        )
         for system, value in values.items()
     ]
     about = "; ".join(f"{row.name} {row.shown}" for row in rows)

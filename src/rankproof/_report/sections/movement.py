@@ -10,12 +10,15 @@ from rankproof._analysis.values import main_measure, relevant_docs
 from rankproof._charts.model import Medium
 from rankproof._charts.slopes import MOVE_KINDS, Move, MoveKind, bin_moves, move_kind, slope_chart
 from rankproof._charts.svg import svg_of
-from rankproof._data.table import Table
+from rankproof._data.table import CellValue, Table
 from rankproof._report.context import ReportContext
-from rankproof._report.elements import Section, SvgChart, as_sentence
+from rankproof._report.elements import MANY_SYSTEMS, Section, SvgChart, as_sentence
+from rankproof._report.links import linked, queries_link
 from rankproof.errors import UsageError, for_message
 
 _WIDTH, _HEIGHT = 340.0, 340.0
+_BEST = 5
+"""With many systems, only so many have a chart."""
 _MOVE_WORDS: dict[MoveKind, str] = {
     "found": "found",
     "lost": "lost",
@@ -28,8 +31,11 @@ RanksByQuery = Mapping[str, Mapping[str, int]]
 
 
 def move_charts(context: ReportContext) -> Iterator[SvgChart]:
-    """One chart for each system but the baseline and those that only answer."""
+    """One chart for each system but the baseline and those that only answer; of many systems for the best ones."""
     runs = context.results.system_runs
+    if len(runs) > MANY_SYSTEMS:
+        best = sorted(context.oriented_values, key=lambda name: -context.oriented_values[name])[:_BEST]
+        runs = tuple(run for run in runs if run.name in best)
     others = {run.name: other for run in runs if run.kind != "answer" and (other := context.results.compared_with(run))}
     ranks = {name: _relevant_ranks(context, name) for name in sorted({*others, *others.values()})}
     for name, other in others.items():
@@ -102,12 +108,25 @@ def diagnosis_section(context: ReportContext) -> Section:
     inputs = context.inputs
     systems, rules = systems_tables(inputs)
     failed = {name: failures(inputs, name, CUTOFF) for name in inputs.systems}
-    worst = failed_table(inputs, failed[context.leading], CUTOFF, SHOWN)
+    worst = linked(
+        failed_table(inputs, failed[context.leading], CUTOFF, SHOWN),
+        lambda row: {"query": queries_link(a=context.leading, query=str(row["query"]))},
+    )
     return Section(
         key="diagnosis",
         title="Diagnosis",
         question="What limits each system, and which queries fail?",
         points=tuple(map(as_sentence, systems.sentences)),
-        tables=(systems.without_sentences(), failures_table(failed, CUTOFF).without_sentences(), worst),
+        tables=(systems.without_sentences(), _linked_failures(failures_table(failed, CUTOFF)), worst),
         folded=(rules.without_sentences(),),
     )
+
+
+def _linked_failures(table: Table) -> Table:
+    """The counts of each system lead to its queries, those without a relevant document first."""
+
+    def links(row: Mapping[str, CellValue]) -> dict[str, str]:
+        system = str(row["system"])
+        return dict.fromkeys(("system", "failed"), queries_link(a=system, sort="first", down="1"))
+
+    return linked(table.without_sentences(), links)

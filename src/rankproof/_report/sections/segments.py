@@ -21,7 +21,8 @@ from rankproof._data.table import CellValue, Column, Place, Table
 from rankproof._data.text import format_value
 from rankproof._render.table import format_item
 from rankproof._report.context import MANY_QUERIES, ReportContext, segment_options
-from rankproof._report.elements import Section
+from rankproof._report.elements import MANY_SYSTEMS, Section
+from rankproof._report.links import queries_link
 from rankproof._statistics.options import MIN_SAMPLES
 from rankproof.errors import UsageError
 
@@ -89,7 +90,9 @@ def segments_section(context: ReportContext) -> Section | None:
         ),
         tables=(
             *(
-                _with_names_and_notes(grouping, heatmap_table(grouping.by, tables_by_grouping[grouping.by]))
+                _with_names_and_notes(
+                    grouping, _linked_cells(context, grouping.by, heatmap_table(grouping.by, tables_by_grouping[grouping.by]))
+                )
                 for grouping in groupings
             ),
             *_ratings_table(context, groupings[0]),
@@ -99,9 +102,22 @@ def segments_section(context: ReportContext) -> Section | None:
                 _with_names_and_notes(grouping, table.without_sentences())
                 for grouping, table in zip(groupings, differences, strict=False)
             ),
-            *(_details_table(by, tables) for by, tables in tables_by_grouping.items()),
+            *(_details_table(by, _shown_details(context, tables)) for by, tables in tables_by_grouping.items()),
         ),
     )
+
+
+def _linked_cells(context: ReportContext, by: str, table: Table) -> Table:
+    """Each value leads to the queries of its segment, the worst of its system first, if the table of queries has the segments."""
+    if by != "length" and by not in _groupable_fields(context.inputs):
+        return table
+    links = {
+        (row, at): queries_link(a=column.name, field=by, segment=str(cells[0]), sort="value")
+        for row, cells in enumerate(table.rows)
+        for at, column in enumerate(table.columns)
+        if at > 1
+    }
+    return replace(table, links=links)
 
 
 def _difference_tables(context: ReportContext, groupings: Sequence[Grouping]) -> tuple[Table, ...]:
@@ -161,12 +177,17 @@ def _ratings_of_systems(tables: Sequence[Table], title: str, band_sentence: str)
     return Table(f"ratings by {first.name}", title, (first, Column("n", "count"), *map(Column, details)), rows, (band_sentence,))
 
 
+def _shown_details(context: ReportContext, tables: list[Table]) -> list[Table]:
+    """The tables of each system; of many systems only the leading one and the runner-up."""
+    shown = {context.leading, context.runner_up} if len(context.values) > MANY_SYSTEMS else set(context.values)
+    return [table for table in tables if table.facts.get("system") in shown]
+
+
 def _details_table(by: str, tables: list[Table]) -> Table:
     """Every segment of every system against the rest of the queries."""
-    detail_tables = [table for table in tables if "system" in table.facts]
-    sentences = tuple(sentence for table in detail_tables for sentence in table.sentences)
-    rows = tuple((row[0], row[-1], *row[1:-1]) for table in detail_tables for row in table.rows)
-    columns = (detail_tables[0].columns[0], detail_tables[0].columns[-1], *detail_tables[0].columns[1:-1])
+    sentences = tuple(sentence for table in tables for sentence in table.sentences)
+    rows = tuple((row[0], row[-1], *row[1:-1]) for table in tables for row in table.rows)
+    columns = (tables[0].columns[0], tables[0].columns[-1], *tables[0].columns[1:-1])
     title = f"Every segment by {_LONG_NAMES.get(by, by)} against the rest of the queries, with intervals"
     return Table(f"segments by {by}", title, columns, rows, sentences)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rankproof._analysis.compare.comparison import Comparison
-from rankproof._charts.model import Medium
+from rankproof._analysis.compare.tables import PairRecord
 from rankproof._charts.rows import ValueRow, dot_chart
-from rankproof._charts.svg import svg_of
-from rankproof._data.table import Column, FilledColumn, Table, table_of_columns
+from rankproof._data.table import CellValue, Column, FilledColumn, Table, table_of_columns
 from rankproof._data.text import pluralise, shown_time
 from rankproof._render.comparison import best_first
 from rankproof._render.result import format_value, measure_label, summary_table
@@ -17,15 +16,16 @@ from rankproof._render.systems import approximate_search_notes, low_recall_notes
 from rankproof._render.systems_table import STAGE_MARK, chunks_table, stage_measures, systems_table
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import (
-    NARROW_CHART_WIDTH,
-    WIDE_CHART_WIDTH,
     Section,
     SvgChart,
     as_sentence,
+    chart_of_widths,
     signed_difference,
 )
+from rankproof._report.links import linked, pair_link
 from rankproof._results.experiment_result import SystemRun, timed_queries
 from rankproof.errors import for_message
+from rankproof.measures._parse import parse_measure
 
 
 def systems_section(context: ReportContext) -> Section:
@@ -33,11 +33,16 @@ def systems_section(context: ReportContext) -> Section:
     if context.comparison is None:
         table = summary_table(context.results.result, "Every system")
         return Section("systems", "Systems", "How good is each system?", tables=(table,))
-    return comparison_systems(context.comparison)
+    comparison, section = context.comparison, comparison_systems(context.comparison)
+    deciding, *further = section.tables
+    others = [name for name in comparison.measures if name != comparison.primary]
+    by_measure = [(comparison.primary, deciding), *((name, _exploratory(comparison, name)) for name in others)]
+    linked_tables = tuple((name, _linked_systems(comparison, name, table)) for name, table in by_measure)
+    return replace(section, by_measure=linked_tables, tables=tuple(further))
 
 
 def comparison_systems(comparison: Comparison) -> Section:
-    """The table of systems; the section Every measure has the exploratory measures."""
+    """The table of systems by the measure that decides, and the tables that belong to them."""
     table = comparison.table
     for name in comparison.measures:
         table = table if name == comparison.primary else table.without(name)
@@ -52,6 +57,43 @@ def comparison_systems(comparison: Comparison) -> Section:
             *(table.without_sentences() for table in comparison.further_tables),
         ),
     )
+
+
+_EXPLORATORY_COLUMNS = (
+    Column("difference", "difference", "from the baseline"),
+    Column("95% CI", "interval", "of the difference, for this system alone; empty if too few queries differ"),
+    Column("p", "p", "two-sided, not corrected"),
+    Column("p adjusted", "p", "corrected for the number of pairs"),
+    Column("verdict", about="on this system"),
+)
+
+
+def _exploratory(comparison: Comparison, measure: str) -> Table:
+    """The systems by a measure that does not decide, the best first."""
+    pairs = comparison.against_baseline(measure)
+    worst_first = parse_measure(measure).higher_is_better is False
+    ordered = sorted(comparison.values, key=lambda name: comparison.values[name][measure] * (1 if worst_first else -1))
+    rows = tuple((name, comparison.values[name][measure], *_tested_cells(pairs.get(name))) for name in ordered)
+    columns = (Column("system"), Column(measure, "value"), *_EXPLORATORY_COLUMNS)
+    note = f"{measure} is exploratory: {comparison.primary} decides."
+    return Table("systems", f"{measure} of each system", columns, rows, notes=(note,))
+
+
+def _tested_cells(pair: PairRecord | None) -> tuple[CellValue, ...]:
+    if pair is None:
+        return (None,) * len(_EXPLORATORY_COLUMNS)
+    return pair.difference, pair.ci, pair.p, pair.p_adjusted, pair.verdict
+
+
+def _linked_systems(comparison: Comparison, measure: str, table: Table) -> Table:
+    """Names and differences lead to the queries on which a system loses most to the baseline, values to its worst queries."""
+
+    def links(row: Mapping[str, CellValue]) -> dict[str, str]:
+        name = str(row["system"])
+        lost = pair_link(name, comparison.baseline, measure)
+        return {"system": lost, "difference": lost, measure: pair_link(name, None, measure)}
+
+    return linked(table, links)
 
 
 def _with_times(comparison: Comparison, table: Table) -> Table:
@@ -181,10 +223,7 @@ def _chart(context: ReportContext) -> SvgChart:
     key = " ".join([*legend, f"Lines: 95% intervals ({context.sampling})."] if has_intervals else legend)
     about = "; ".join(f"{row.name} {row.shown}{f' ({row.aside})' if row.aside else ''}" for row in rows)
     within = context.measured.measure.range
-    wide, narrow = (
-        svg_of(dot_chart(Medium(width), rows, title, about, within=within)) for width in (WIDE_CHART_WIDTH, NARROW_CHART_WIDTH)
-    )
-    return SvgChart(title, wide, key, narrow)
+    return chart_of_widths(lambda medium: dot_chart(medium, rows, title, about, within=within), title, key, len(rows))
 
 
 def _dot_row(context: ReportContext, system_run: SystemRun) -> ValueRow:
@@ -198,6 +237,7 @@ def _dot_row(context: ReportContext, system_run: SystemRun) -> ValueRow:
         context.intervals[system_run.name, context.measure],
         aside,
         best,
+        address=pair_link(system_run.name, context.results.compared_with(system_run), context.measure),
     )
 
 

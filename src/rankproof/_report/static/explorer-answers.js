@@ -36,7 +36,8 @@
   }
 
   function answers(model, view, details, query) {
-    const given = view.systems.map((at) => [model.data.systems[at].name, details.answer(at, query)]).filter((pair) => pair[1]);
+    const systems = rp.view.shownSystems(view, model).sort((x, y) => x - y);
+    const given = systems.map((at) => [model.data.systems[at].name, details.answer(at, query)]).filter((pair) => pair[1]);
     const references = details.references(query);
     const reference = referenceBlock(references);
     if (!given.length && !reference) {

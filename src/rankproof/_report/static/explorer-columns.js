@@ -53,24 +53,26 @@
     const field = model.fieldOf(view);
     const a = systems.length ? systems[view.a].name : "";
     const b = systems.length ? systems[view.b].name : "";
-    const columns = [
-      { key: "query", kind: "id", label: "query", cell: (at) => foreign(queries.ids[at]) },
-      { key: "text", kind: "text", label: "text", cell: (at) => foreign(queries.texts[at]) },
-    ];
-    if (field) {
-      const cell = (at) => foreign(model.segmentOf(view, at) || "–");
-      columns.push({ key: "segment", kind: "segment", label: field.name, cell });
-    }
-    view.systems.forEach((system) => columns.push(valueColumn(model, view, system)));
+    const columns = [{ key: "query", kind: "id", label: "query", pinned: true, cell: (at) => foreign(queries.ids[at]) }];
+    const shown = rp.view.shownSystems(view, model).map((system) => valueColumn(model, view, system));
+    const pinned = view.a === view.b ? 1 : 2;
+    columns.push(...shown.slice(0, pinned).map((column) => ({ ...column, pinned: true })));
     if (systems.length > 1) {
       columns.push({
         key: "difference",
         kind: "difference",
         label: "A − B",
         title: a + " minus " + b,
+        pinned: true,
         cell: (at) => differenceCell(model, view, at),
       });
     }
+    columns.push({ key: "text", kind: "text", label: "text", cell: (at) => foreign(queries.texts[at]) });
+    if (field) {
+      const cell = (at) => foreign(model.segmentOf(view, at) || "–");
+      columns.push({ key: "segment", kind: "segment", label: field.name, cell });
+    }
+    columns.push(...shown.slice(pinned));
     if (model.data.judged) {
       columns.push({
         key: "first",
@@ -80,7 +82,17 @@
         cell: (at) => firstCell(model, view, at),
       });
     }
-    return columns;
+    if (view.sort === "time") {
+      columns.push({
+        key: "time",
+        of: view.of,
+        kind: "time",
+        label: "ms",
+        title: "milliseconds in " + systems[view.of].name,
+        cell: (at) => el("span", { class: "number" }, value(model.timeOf(view, at), null, 2)),
+      });
+    }
+    return placed(model, columns);
   }
 
   const TEXT_WIDTH = 9;
@@ -98,17 +110,36 @@
     return between(4, Math.max(...name.split(/[\s_-]+/).map((word) => word.length)) * 0.48, 7);
   }
 
-  // Widths in rem; the text takes the rest of the line.
-  function widthsOf(model, view) {
-    const { queries, systems, judged } = model.data;
-    const longest = queries.ids.reduce((most, id) => Math.max(most, id.length), 0);
-    const values = view.systems.map((system) => widthOf(systems[system].name));
-    const before = [between(3.25, longest * 0.6, 8)];
-    const after = [...(model.fieldOf(view) ? [5] : []), ...values, ...(systems.length > 1 ? [4] : []), ...(judged ? [3.75] : [])];
-    const wide = [...before, TEXT_WIDTH, ...after].reduce((sum, width) => sum + width + 0.4, 1.5 - 0.4);
-    const columns = [...before.map(rem), `minmax(${rem(TEXT_WIDTH)}, 1fr)`, ...after.map(rem)].join(" ");
-    return { columns, wide: rem(wide) };
+  const WIDTHS = { text: TEXT_WIDTH, segment: 5, difference: 4, first: 3.75, time: 4 };
+  const GAP = 0.4;
+  const EDGE = 0.75;
+
+  // The width of each column in rem, and for pinned ones how far they stay from the left.
+  function placed(model, columns) {
+    const longest = model.data.queries.ids.reduce((most, id) => Math.max(most, id.length), 0);
+    let left = 0;
+    return columns.map((column) => {
+      const own = column.key === "query" ? between(3.25, longest * 0.6, 8) : column.key === "value" ? widthOf(column.label) : WIDTHS[column.key];
+      const start = left;
+      left += own + GAP + (start ? 0 : EDGE);
+      return { ...column, width: own, left: column.pinned ? rem(start) : null };
+    });
   }
 
-  rp.columns = { columnsOf, widthsOf, tag };
+  // The text takes the rest of the line.
+  function widthsOf(columns) {
+    const wide = columns.reduce((sum, column) => sum + column.width + GAP, 2 * EDGE - GAP);
+    const tracks = columns.map(({ key, width }) => (key === "text" ? `minmax(${rem(width)}, 1fr)` : rem(width)));
+    return { columns: tracks.join(" "), wide: rem(wide) };
+  }
+
+  function pin(cell, column) {
+    if (column.left !== null) {
+      cell.classList.add("pinned");
+      cell.style.left = column.left;
+    }
+    return cell;
+  }
+
+  rp.columns = { columnsOf, widthsOf, tag, pin };
 })((window.rankproof = window.rankproof || {}));

@@ -61,8 +61,7 @@
   }
 
   function shownSystems(data, view, at, checked) {
-    const chosen = view.systems.filter((one) => one !== at).concat(checked ? [at] : []);
-    return chosen.length ? chosen.sort((x, y) => x - y) : view.systems;
+    return view.systems.filter((one) => one !== at).concat(checked ? [at] : []).sort((x, y) => x - y);
   }
 
   // The systems of both results; a choice shows one of them before and after.
@@ -113,6 +112,7 @@
     if (pairs) {
       orders.splice(0, 3, orders[1], ...changePresets(model, (part) => change(part(now()))));
     }
+    const others = button("", () => change({ systems: now().systems.length < names.length ? names.map((_, at) => at) : [now().a, now().b] }));
     const reset = button("Reset", () => change({ ...rp.view.initial(data), query: now().query }));
     const chosen = pairs ? [["System", pairs.control]] : [["System A", a], ["System B", b]];
     const pair = names.length > 1 ? [...chosen, ["Only", only]] : [];
@@ -120,10 +120,11 @@
     const choices = labels.map(([label, control]) => labelled(label, control));
     const order = el("div", { class: "presets", role: "group", "aria-label": "Order" }, orders.map((one) => one.node), reset);
     const systems = el("details", { class: "systems" }, summary, el("div", { class: "checks" }, shown.map((one) => one.node)));
+    const isWide = names.length > 2 && !pairs;
     fill(
       place,
       el("div", { class: "controls choices" }, choices, data.segments.length ? labelled("Segment", segment) : null),
-      el("div", { class: "controls" }, order, data.judged ? unjudged.node : null, names.length > 1 && !pairs ? systems : null)
+      el("div", { class: "controls" }, order, data.judged ? unjudged.node : null, isWide ? [others, systems] : null)
     );
 
     return function show(view) {
@@ -139,8 +140,14 @@
         text.value = view.text;
       }
       unjudged.control.checked = view.unjudged;
-      shown.forEach((one, at) => (one.control.checked = view.systems.includes(at)));
-      summary.textContent = "Systems shown: " + view.systems.length + " of " + names.length;
+      const visible = rp.view.shownSystems(view, model);
+      shown.forEach((one, at) => {
+        one.control.checked = visible.includes(at);
+        one.control.disabled = at === view.a || at === view.b;
+      });
+      const hidden = names.length - visible.length;
+      others.textContent = hidden ? "+" + hidden + (hidden === 1 ? " system" : " systems") : "A and B alone";
+      summary.textContent = "Systems shown: " + visible.length + " of " + names.length;
       orders.forEach((one) => one.node.setAttribute("aria-pressed", String(one.isOn(view))));
     };
   }

@@ -10,29 +10,31 @@
 
   function makeDetails(block) {
     const judgedStarts = starts(block.judged.counts);
+    const rankedStarts = starts(block.judged.ranked);
     const topStarts = block.systems.map((system) => starts(system.counts));
 
     // The judged documents of a query, highest grade first.
     function judged(query) {
       const found = [];
       for (let at = judgedStarts[query]; at < judgedStarts[query + 1]; at += 1) {
-        found.push({ at, doc: block.judged.docs[at], grade: block.judged.grades[at] });
+        found.push({ doc: block.judged.docs[at], grade: block.judged.grades[at] });
       }
       return found;
     }
 
-    // The same with the rank of each in a system; 0 if not retrieved.
+    // Those that a measure can count, with the rank of each in a system; 0 if not retrieved.
     function ranked(system, query) {
       const ranks = block.systems[system].ranks;
-      return judged(query).map((one) => ({ ...one, rank: ranks[one.at] }));
+      const start = rankedStarts[query];
+      return judged(query).slice(0, block.judged.ranked[query]).map((one, at) => ({ ...one, rank: ranks[start + at] }));
     }
 
     // `otherRank` is the document's rank in the system compared with: 0 if that did not retrieve it, null if there is none.
     function top(system, query) {
-      const { docs, compared_ranks: otherRanks } = block.systems[system];
+      const { docs, compared_ranks: otherRanks, scores } = block.systems[system];
       const start = topStarts[system][query];
       const own = docs.slice(start, topStarts[system][query + 1]);
-      return own.map((doc, at) => ({ doc, rank: at + 1, otherRank: otherRanks ? otherRanks[start + at] : null }));
+      return own.map((doc, at) => ({ doc, rank: at + 1, otherRank: otherRanks ? otherRanks[start + at] : null, score: scores ? scores[start + at] : null }));
     }
 
     // The top documents of the other system that are not in the top of the system: their rank in both, `rank` 0 if not retrieved.
@@ -51,6 +53,7 @@
       left,
       id: (doc) => block.documents.ids[doc],
       text: (doc) => block.documents.texts[doc],
+      url: (doc) => block.documents.urls[doc],
       title: (doc) => block.documents.titles[doc],
       retrieved: (system, query) => block.systems[system].retrieved[query],
       time: (system, query) => block.systems[system].times[query],

@@ -8,7 +8,7 @@
   function makeRow(columns, query, position, opened) {
     const cells = columns.map((column, at) => {
       const attributes = { role: "gridcell", class: "cell " + column.kind, "aria-colindex": at + 1, "data-label": column.label };
-      return el("div", attributes, column.cell(query));
+      return rp.columns.pin(el("div", attributes, column.cell(query)), column);
     });
     const attributes = { role: "row", class: "row", "aria-rowindex": position + 2, "aria-selected": String(opened === query) };
     return el("div", { ...attributes, tabindex: "-1" }, cells);

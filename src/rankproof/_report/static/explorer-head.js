@@ -5,7 +5,7 @@
   const { el, fill, spoken } = rp.dom;
 
   function isSorted(view, column) {
-    return view.sort === column.key && (column.key !== "value" || view.of === column.of);
+    return view.sort === column.key && (!["value", "time"].includes(column.key) || view.of === column.of);
   }
 
   function direction(view, column) {
@@ -22,14 +22,14 @@
     }
     button.append(el("span", { class: "arrow", "aria-hidden": "true" }));
     button.addEventListener("click", () => onSort(column));
-    return el("div", { role: "columnheader", class: "cell " + column.kind, "aria-colindex": at + 1 }, button);
+    return rp.columns.pin(el("div", { role: "columnheader", class: "cell " + column.kind, "aria-colindex": at + 1 }, button), column);
   }
 
   // Unchanged columns keep their buttons and so the focus.
   function makeHead(row, onSort) {
     let shown = "";
     return function show(columns, view) {
-      const signature = JSON.stringify(columns.map((column) => [column.key, column.of, column.kind, column.label, column.title]));
+      const signature = JSON.stringify(columns.map((column) => [column.key, column.of, column.kind, column.label, column.title, column.left]));
       const focused = shown === signature ? -1 : [...row.children].findIndex((cell) => cell.contains(document.activeElement));
       if (signature !== shown) {
         fill(row, columns.map((column, at) => headCell(column, at, onSort)));
@@ -47,7 +47,7 @@
     if (isSorted(view, column)) {
       return { down: !view.down };
     }
-    const down = column.key === "difference" || (column.key === "value" && lowerIsBetter) || column.key === "first";
+    const down = column.key === "difference" || (column.key === "value" && lowerIsBetter) || column.key === "first" || column.key === "time";
     return { sort: column.key, of: column.key === "value" ? column.of : view.of, down };
   }
 

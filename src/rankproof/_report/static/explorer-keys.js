@@ -68,5 +68,17 @@
     });
   }
 
-  rp.keys = { onRows, onEscape, onDocuments };
+  // The letters work everywhere on the page but where a person types.
+  function onLetters(next, previous) {
+    const steps = { j: next, k: previous };
+    document.addEventListener("keydown", (event) => {
+      const isTyping = event.target.closest && event.target.closest("input, select, textarea, [contenteditable]");
+      if (steps[event.key] && plain(event) && !isTyping) {
+        event.preventDefault();
+        steps[event.key]();
+      }
+    });
+  }
+
+  rp.keys = { onRows, onEscape, onDocuments, onLetters };
 })((window.rankproof = window.rankproof || {}));

@@ -24,12 +24,22 @@
   }
 
   function spread(data, view, query) {
-    const values = view.systems.map((at) => valueOf(data, view, at, query)).filter((value) => value !== null);
+    const values = data.systems.map((_, at) => valueOf(data, view, at, query)).filter((value) => value !== null);
     return values.length ? Math.max(...values) - Math.min(...values) : null;
   }
 
   function lowerIsBetter(data, view) {
     return data.measures.length > 0 && data.measures[view.measure].higher === false;
+  }
+
+  // The systems from the best to the worst mean of the measure.
+  function bestFirst(data, view) {
+    const sign = lowerIsBetter(data, view) ? 1 : -1;
+    const means = data.systems.map((_, at) => {
+      const known = (column(data, at, view.measure) || []).filter((value) => value !== null);
+      return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : -sign * Infinity;
+    });
+    return data.systems.map((_, at) => at).sort((x, y) => sign * (means[x] - means[y]) || x - y);
   }
 
   // 1 if A is better, -1 if B is, 0 if they are equal, null if one has no value.
@@ -51,6 +61,11 @@
     return field && field.of[query] >= 0 ? field.values[field.of[query]] : null;
   }
 
+  function timeOf(view, query) {
+    const time = rp.details().time(view.of, query);
+    return time === undefined ? null : time;
+  }
+
   function keyOf(data, view) {
     const keys = {
       query: (query) => data.queries.ids[query],
@@ -61,6 +76,7 @@
       gap: (query) => (difference(data, view, query) === null ? null : Math.abs(difference(data, view, query))),
       spread: (query) => spread(data, view, query),
       first: (query) => (data.first[view.a] || [])[query] || Number.MAX_SAFE_INTEGER,
+      time: (query) => timeOf(view, query),
     };
     return keys[view.sort] || null;
   }
@@ -112,9 +128,9 @@
       const key = keyOf(data, view);
       return key ? sorted(chosen, key, view.down) : chosen;
     }
-    const bound = { difference, outcome, segmentOf, valueOf, fieldOf, lowerIsBetter };
+    const bound = { difference, outcome, segmentOf, valueOf, fieldOf, lowerIsBetter, bestFirst };
     const own = Object.fromEntries(Object.entries(bound).map(([name, make]) => [name, (...rest) => make(data, ...rest)]));
-    return { data, rows, ...own };
+    return { data, rows, timeOf, ...own };
   }
 
   rp.model = { makeModel, folded };

@@ -25,7 +25,7 @@
 
   function explanations(model, view, details, query) {
     const measure = model.data.measures[view.measure];
-    const order = [view.a, ...view.systems.filter((system) => system !== view.a)];
+    const order = rp.view.shownSystems(view, model);
     return [
       el("h4", {}, "How " + measure.name + " is computed"),
       el("p", { class: "under" }, measure.title + ". " + measure.definition),
@@ -58,6 +58,7 @@
       fill(
         node,
         el("div", { class: "top" }, title(model, query), bar(rows, query)),
+        rp.served.benchLink(view, model.data),
         facts(model, query),
         rp.answers.answers(model, view, details, query),
         rp.rankings.rankings(model, view, details, query),

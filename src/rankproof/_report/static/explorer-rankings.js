@@ -42,6 +42,14 @@
     return text ? el("div", { class: "snippet" }, head, el("span", { dir: "auto" }, rp.words.marked(rest, stems))) : null;
   }
 
+  function address(url) {
+    if (!url) {
+      return null;
+    }
+    const link = /^https?:\/\//.test(url) ? el("a", { href: url, rel: "noreferrer noopener", target: "_blank" }, url) : url;
+    return el("p", { class: "where address" }, link);
+  }
+
   function documentItem(context, entry, other) {
     const { details, grades, stems, highest } = context;
     return el(
@@ -53,9 +61,12 @@
         el("span", { class: "rank" }, spoken("rank "), String(entry.rank)),
         gradeChip(grades.get(entry.doc), highest),
         movement(entry, other),
+        entry.score === null ? null : el("span", { class: "where", title: "score" }, String(entry.score)),
         foreign(details.id(entry.doc), "name")
       ),
-      textOf(details, entry.doc, stems)
+      textOf(details, entry.doc, stems),
+      rp.served.wholeText(details.id(entry.doc), (text) => rp.words.marked(text, stems)),
+      address(details.url(entry.doc))
     );
   }
 
@@ -117,7 +128,7 @@
     const number = value(model.valueOf(view, system, query), data.measures[view.measure]);
     return el(
       "div",
-      { class: "ranking", role: "group", "aria-label": name },
+      { class: system === view.a || system === view.b ? "ranking pinned" : "ranking", role: "group", "aria-label": name },
       el("h4", {}, el("span", {}, foreign(name), rp.columns.tag(view, system)), " ", el("span", { class: "number" }, number)),
       el("p", { class: "under" }, retrievalFacts(details, system, query), other === null ? null : [el("br"), "ranks compared with ", foreign(other)]),
       top.length ? el("ol", {}, top.map((entry) => documentItem(context, entry, other))) : el("p", {}, "No documents retrieved."),
@@ -148,7 +159,7 @@
     const context = { model, view, details, query, grades, stems, highest: model.data.highest };
     const about = "Rankings side by side; arrow keys move between documents";
     const board = el("div", { class: "board", role: "group", "aria-label": about });
-    board.append(...view.systems.map((system) => column(context, system)));
+    board.append(...rp.view.shownSystems(view, model).map((system) => column(context, system)));
     const columns = [...board.children].map((one) => [...one.querySelectorAll(".document")]);
     const first = columns.flat()[0];
     if (first) {

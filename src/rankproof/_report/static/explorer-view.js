@@ -3,7 +3,7 @@
 // A view: what the table shows, its order, and the open query. The address has names, the view has indices into the data.
 (function (rp) {
   const ONLY = ["better", "equal", "worse"];
-  const SORTS = ["", "query", "text", "segment", "value", "difference", "gap", "spread", "first"];
+  const SORTS = ["", "query", "text", "segment", "value", "difference", "gap", "spread", "first", "time"];
 
   // `start` of the data replaces parts of the first view.
   function initial(data) {
@@ -43,7 +43,7 @@
     view.b = indexOf(names, parameters.get("b"), view.b);
     view.systems = shown.length ? names.map((_, at) => at).filter((at) => shown.includes(at)) : view.systems;
     view.sort = SORTS.includes(sort) ? sort : view.sort;
-    view.of = indexOf(names, parameters.get("of"), 0);
+    view.of = indexOf(names, parameters.get("of"), view.a);
     view.down = parameters.has("down") || parameters.has("sort") ? parameters.get("down") === "1" : view.down;
     view.text = (parameters.get("text") || "").slice(0, 200);
     view.field = indexOf(data.segments.map((segment) => segment.name), parameters.get("field"), -1);
@@ -68,7 +68,8 @@
     }
     const isOrdered = view.sort !== first.sort || view.down !== first.down;
     add("sort", isOrdered && (view.sort !== "" || first.sort !== ""), view.sort);
-    add("of", view.sort === "value", view.sort === "value" ? data.systems[view.of].name : "");
+    const isOf = (view.sort === "value" || view.sort === "time") && view.of !== view.a;
+    add("of", isOf, isOf ? data.systems[view.of].name : "");
     add("down", isOrdered && view.down, "1");
     add("text", view.text !== "", view.text);
     if (view.segment >= 0) {
@@ -81,5 +82,12 @@
     return parameters;
   }
 
-  rp.view = { initial, viewOf, parametersOf };
+  // The systems that are shown: A and B first, or before and after, then the others from the best to the worst.
+  function shownSystems(view, model) {
+    const others = model.bestFirst(view).filter((at) => view.systems.includes(at));
+    const pair = model.data.pairs ? [view.b, view.a] : [view.a, view.b];
+    return [...new Set([...pair, ...others])].filter((at) => at >= 0);
+  }
+
+  rp.view = { initial, viewOf, parametersOf, shownSystems };
 })((window.rankproof = window.rankproof || {}));

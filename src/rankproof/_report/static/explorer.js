@@ -14,6 +14,29 @@
     show(explorer);
   }
 
+  // The measure of the whole page: the address stays at its section.
+  function setMeasure(explorer, measure) {
+    explorer.view = { ...explorer.view, measure };
+    rp.state.write(rp.view.parametersOf(explorer.view, explorer.data), true, rp.state.section() || "decision");
+    show(explorer);
+  }
+
+  // To the next query that is open, or the next row.
+  function step(explorer, by) {
+    const { view, rows, grid } = explorer;
+    const at = view.query === null ? grid.at() : rows.indexOf(view.query);
+    const next = rows[at + by];
+    if (next === undefined) {
+      return;
+    }
+    if (view.query !== null) {
+      open(explorer, next);
+    } else {
+      explorer.at.grid.scrollIntoView({ block: "nearest" });
+      grid.move(at + by);
+    }
+  }
+
   function open(explorer, query) {
     change(explorer, { query });
     explorer.grid.choose(explorer.rows.indexOf(query));
@@ -36,10 +59,10 @@
     }
   }
 
-  function showSize({ at, model, view, rows }, columns) {
+  function showSize({ at, rows }, columns) {
     at.grid.setAttribute("aria-rowcount", rows.length + 1);
     at.grid.setAttribute("aria-colcount", columns.length);
-    const widths = Object.entries(rp.columns.widthsOf(model, view));
+    const widths = Object.entries(rp.columns.widthsOf(columns));
     widths.forEach(([name, width]) => at.grid.style.setProperty("--" + name, width));
   }
 
@@ -54,6 +77,24 @@
     showCount(explorer);
     grid.show(explorer.rows, columns, view.query);
     panel.show(view, explorer.rows);
+    showWaterfalls(explorer);
+    explorer.listeners.forEach((listener) => listener(view.measure));
+  }
+
+  // One of the rows of the table, and one of the decision, which keeps its two systems and all queries.
+  function showWaterfalls(explorer) {
+    const { model, view, start } = explorer;
+    const opened = (query) => open(explorer, query);
+    rp.waterfall.draw(explorer.at.waterfall, model, view, explorer.rows, opened);
+    const place = document.querySelector('[data-part="decision-waterfall"]');
+    if (place) {
+      const first = { ...start, measure: view.measure };
+      const openFirst = (query) => {
+        change(explorer, { a: start.a, b: start.b });
+        opened(query);
+      };
+      rp.waterfall.draw(place, model, first, model.rows(first), openFirst);
+    }
   }
 
   // If the address points at another section, the table stays as it is and an open query closes.
@@ -63,13 +104,16 @@
     show(explorer);
     if (explorer.view.query !== null) {
       explorer.panel.focus();
+    } else if (rp.state.isHere()) {
+      explorer.section.scrollIntoView();
     }
   }
 
   function makeExplorer(section, data) {
     const at = parts(section);
     const model = rp.model.makeModel(data);
-    const explorer = { section, data, at, model, view: rp.view.viewOf(rp.state.read(), data), rows: [] };
+    const explorer = { section, data, at, model, view: rp.view.viewOf(rp.state.read(), data), rows: [], listeners: [] };
+    explorer.start = rp.view.initial(data);
     const changed = (part, replace) => change(explorer, part, replace);
     const opened = (query) => open(explorer, query);
     const closed = () => close(explorer);
@@ -80,6 +124,8 @@
     explorer.panel = rp.panel.makePanel(at.panel, model, { open: opened, close: closed });
     rp.keys.onRows(at.body, explorer.grid, () => opened(explorer.rows[explorer.grid.at()]));
     rp.keys.onEscape(at.grid, closed);
+    rp.keys.onLetters(() => step(explorer, 1), () => step(explorer, -1));
+    window.addEventListener("resize", () => showWaterfalls(explorer));
     return explorer;
   }
 
@@ -93,7 +139,11 @@
     } else if (rp.state.isHere()) {
       section.scrollIntoView({ behavior: "instant" });
     }
-    return { model: explorer.model, view: () => explorer.view };
+    const onMeasure = (listener) => {
+      explorer.listeners.push(listener);
+      listener(explorer.view.measure);
+    };
+    return { model: explorer.model, view: () => explorer.view, setMeasure: (measure) => setMeasure(explorer, measure), onMeasure };
   }
 
   const section = document.getElementById("queries");

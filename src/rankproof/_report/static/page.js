@@ -1,25 +1,29 @@
 "use strict";
 
-// Opens folded parts for print and closes them afterwards.
+// Print has what is open, and all of the open query; the button prints everything.
 (function () {
-  const opened = [];
-  window.addEventListener("beforeprint", function () {
-    for (const part of document.querySelectorAll("details:not([open])")) {
-      part.open = true;
-      opened.push(part);
-    }
-  });
-  window.addEventListener("afterprint", function () {
-    for (const part of opened.splice(0)) {
-      part.open = false;
-    }
-  });
+  function openForPrint(place) {
+    const parts = [...document.querySelectorAll(place + " details:not([open])")];
+    parts.forEach((part) => (part.open = true));
+    window.addEventListener("afterprint", () => parts.forEach((part) => (part.open = false)), { once: true });
+  }
+
+  window.addEventListener("beforeprint", () => openForPrint("#queries .panel"));
+  const button = document.querySelector('[data-part="print-all"]');
+  if (button) {
+    button.hidden = false;
+    button.addEventListener("click", function () {
+      openForPrint("body");
+      window.print();
+    });
+  }
 })();
 
 // Opens the folded section that the address names, also if its link is followed twice.
 (function () {
   function open(hash) {
-    const part = hash.length > 1 ? document.getElementById(hash.slice(1)) : null;
+    const key = hash.slice(1).split("?")[0];
+    const part = key ? document.getElementById(key) : null;
     const fold = part ? part.querySelector(":scope > details.fold") : null;
     if (fold) {
       fold.open = true;

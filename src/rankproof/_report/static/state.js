@@ -1,22 +1,21 @@
 "use strict";
 
-// The page address contains the view, so that it can be linked: #queries?measure=…&query=…
+// The page address contains the view, so that it can be linked: #queries?measure=…&query=…; other sections keep the measure.
 (function (rp) {
-  const PREFIX = "#queries?";
+  const QUERIES = "queries";
 
-  // Without the question mark it is a plain link to the section.
-  function isView(hash) {
-    return hash.startsWith(PREFIX);
+  // The section that the address names, and what follows its question mark; null without one.
+  function parts() {
+    const [section, ...rest] = window.location.hash.slice(1).split("?");
+    return { section, words: rest.length ? rest.join("?") : null };
   }
 
-  // The parameters of the address; empty if it points at another section.
   function read() {
-    const hash = window.location.hash;
-    return new URLSearchParams(isView(hash) ? hash.slice(PREFIX.length) : "");
+    return new URLSearchParams(parts().words || "");
   }
 
-  function write(parameters, replace) {
-    const hash = PREFIX + parameters.toString();
+  function write(parameters, replace, section) {
+    const hash = "#" + (section || QUERIES) + "?" + parameters.toString();
     if (hash === window.location.hash) {
       return;
     }
@@ -27,5 +26,11 @@
     }
   }
 
-  rp.state = { read, write, isHere: () => isView(window.location.hash) };
+  // Without the question mark it is a plain link to the section.
+  function isHere() {
+    const { section, words } = parts();
+    return section === QUERIES && words !== null;
+  }
+
+  rp.state = { read, write, isHere, section: () => parts().section };
 })((window.rankproof = window.rankproof || {}));

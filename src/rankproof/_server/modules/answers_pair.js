@@ -21,7 +21,7 @@ function sideNode(side, at, context) {
   const select = el("select", { "aria-label": `System ${name.toUpperCase()}`, on: { change: () => context.change({ [name]: select.value }) } }, options);
   const values = Object.entries(side.values).map(([measure, value]) => el("span", { class: "amount" }, `${measure} ${value.toFixed(2)}`));
   const detail = el("div", { class: "claim-detail", "aria-live": "polite" });
-  const sources = el("div", { class: "sources", tabindex: 0, role: "region", "aria-label": "Texts" });
+  const sources = el("div", { class: "sources", tabindex: 0, role: "group", "aria-label": "Texts" });
   drawSources(sources, side, null);
   const open = (claim) => openClaim(claim, side, detail, sources, context);
   const inText = new Set(side.parts.map(({ claim }) => claim));

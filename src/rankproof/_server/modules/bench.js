@@ -71,6 +71,8 @@ async function show() {
     await load(readAddress());
     if (turn !== asked) return;
     if (changesKey(readAddress()) !== changesKey(page.state)) page.effect = null;
+    // Without the results, the address would show newer ones to a colleague.
+    if (!readAddress().r) writeAddress({ r: page.bench.id, ...readAddress() }, { replace: true });
     page.state = completed(readAddress(), page.bench);
     drawFrame();
     await (page.state.t ? showTyped(turn) : showStored(turn));

@@ -28,7 +28,7 @@ export function flippedPlaces(before, now) {
 }
 
 export function effectNode(effect, { bench, state, moved, before, change }) {
-  const interval = effect.low === null ? " (too few queries differ for an interval)" : ` (95% CI ${amount(effect.low, bench.is_fraction)} to ${amount(effect.high, bench.is_fraction)})`;
+  const interval = effect.low === null ? " (too few queries differ for an interval)" : ` (95% CI [${amount(effect.low, bench.is_fraction)}, ${amount(effect.high, bench.is_fraction)}])`;
   const flipped = flippedPlaces(before, effectChanges(bench, state.a, effect));
   const tone = effect.difference > EPSILON ? "better" : effect.difference < -EPSILON ? "worse" : "";
   const show = el("button", { type: "button", class: "plain", on: { click: () => change({ g: "flipped" }) } }, `${flipped.length} changed sides`);

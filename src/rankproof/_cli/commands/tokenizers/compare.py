@@ -156,8 +156,7 @@ def _show(comparison: TokenizerComparison, args: argparse.Namespace, terminal: T
 
     tables = comparison_tables(comparison)
     terminal.show(_rendered(comparison, tables, args.format, terminal))
-    for note in dict.fromkeys(note for table in tables for note in table.notes):
-        terminal.note(note)
+    terminal.notes(note for table in tables for note in table.notes)
     if args.output is not None and not terminal.quiet:
         parts = "comparison.csv, queries.csv (each query), conclusion.md, comparison.json, charts"
         terminal.say(f"comparison in {escape_invisible(args.output)}: {parts}")

@@ -1,0 +1,174 @@
+"""Systems that were asked different queries, and queries that are copies of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+import rankproof as rp
+from rankproof._analysis.decision.record import Decision
+from rankproof.types import Comparison
+
+Rows = list[dict[str, Any]]
+
+
+def rows(system: str, ids: Iterable[int], right_of_ten: int, texts: int | None = None, **more: Any) -> Rows:
+    """Answers to questions, of which so many of ten are right; the questions have so many texts, each its own by default."""
+    return [
+        {
+            "id": f"q{at}",
+            "question": f"What is number {at if texts is None else at % texts}?",
+            "system": system,
+            "answer": "right" if at % 10 < right_of_ten else "wrong",
+            "reference": "right",
+            **more,
+        }
+        for at in ids
+    ]
+
+
+def compared(log: Rows) -> Comparison:
+    return rp.compare(rp.evaluate_answers(log, measures="EM"), samples=100)
+
+
+def decided(log: Rows) -> Decision:
+    return compared(log).decision
+
+
+def test_a_system_that_was_asked_more_questions_is_not_better_for_that() -> None:
+    decision = decided([*rows("often", range(200), 6), *rows("rarely", range(200, 300), 9)])
+    assert (decision.outcome, decision.reason) == ("not_decided", "missing")
+    assert decision.sentences[0] == (
+        "Not decided: rarely lacks 67% of the queries; with these at their worst the choice is often, without them open."
+    )
+
+
+def test_a_system_that_leaves_questions_unanswered_which_the_other_answers_fails_on_them() -> None:
+    decision = decided([*rows("full", range(120), 9), *rows("half", range(60), 10)])
+    assert (decision.outcome, decision.systems) == ("ship", ("full",))
+
+
+def test_systems_that_lack_a_few_questions_each_are_compared_without_them_as_well() -> None:
+    decision = decided([*rows("good", range(120), 9), *rows("poor", range(5, 125), 5)])
+    assert (decision.outcome, decision.systems) == ("ship", ("good",))
+    assert [(scenario.name, scenario.systems) for scenario in decision.scenarios] == [
+        ("without queries that a system lacks", ("good",))
+    ]
+
+
+@pytest.mark.parametrize("first", [0, 50])
+def test_runs_of_different_queries_do_not_decide(first: int) -> None:
+    grades = {f"q{at}": {"right": 1, "wrong": 0} for at in range(300)}
+    runs = {
+        "often": {f"q{at}": ["right", "wrong"] if at % 10 < 6 else ["wrong"] for at in range(200 + first)},
+        "rarely": {f"q{at}": ["right", "wrong"] if at % 10 < 9 else ["wrong"] for at in range(200, 300)},
+    }
+    decision = rp.compare(grades, runs, "P@1", margin=0.05, samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "missing")
+
+
+def test_runs_that_lack_the_same_queries_are_compared_as_they_are() -> None:
+    grades = {f"q{at}": {"right": 1, "wrong": 0} for at in range(100)}
+    runs = {
+        name: {f"q{at}": ["right"] if at % 10 < right else ["wrong"] for at in range(80)}
+        for name, right in (("good", 9), ("poor", 5))
+    }
+    decision = rp.compare(grades, runs, "P@1", samples=100).decision
+    assert (decision.outcome, decision.systems, decision.missing) == ("ship", ("good",), ())
+
+
+def test_thirty_copies_of_few_questions_do_not_decide() -> None:
+    comparison = compared([*rows("good", range(120), 9, texts=12), *rows("poor", range(120), 4, texts=12)])
+    decision = comparison.decision
+    assert (decision.outcome, decision.reason, decision.needed) == ("not_decided", "few_queries", None)
+    assert decision.sentences[0] == "Not decided: a decision needs at least 30 different queries (n = 120, 12 different)."
+    note = "the 120 queries are 12 different queries: give copies one id if they are repeats, so that they count once"
+    assert note in comparison.notes
+
+
+def test_many_copies_of_questions_are_noted_and_decide() -> None:
+    comparison = compared([*rows("good", range(120), 9, texts=60), *rows("poor", range(120), 4, texts=60)])
+    assert comparison.decision.outcome == "ship"
+    assert any("are 60 different queries" in note for note in comparison.notes)
+    few = compared([*rows("good", range(120), 9, texts=110), *rows("poor", range(120), 4, texts=110)])
+    assert not any("different queries" in note for note in few.notes)
+
+
+def test_equal_questions_about_different_contexts_are_different_questions() -> None:
+    log = [
+        {**row, "contexts": [f"The text of document {row['id']}."]}
+        for row in [*rows("good", range(60), 9, texts=1), *rows("poor", range(60), 4, texts=1)]
+    ]
+    assert decided(log).outcome == "ship"
+
+
+def test_a_gate_of_copies_of_few_questions_is_unsure() -> None:
+    def outcome(texts: int) -> str:
+        now, before = (rp.evaluate_answers(rows("s", range(120), right, texts=texts), measures="EM") for right in (9, 4))
+        return rp.gate(now, baseline=before).outcome
+
+    assert (outcome(12), outcome(60)) == ("unsure", "passed")
+
+
+def conversation_rows(system: str, conversations: int, turns: int, right: int) -> Rows:
+    """Conversations of so many turns each, of which the system answers those of the first ones right, or no turn."""
+    return [
+        {
+            "id": f"s{session}/{turn}",
+            "session": f"s{session}",
+            "question": f"What is {turn} of {session}?",
+            "system": system,
+            "answer": "right" if session < right else "wrong",
+            "reference": "right",
+        }
+        for session in range(conversations)
+        for turn in range(turns)
+    ]
+
+
+def test_turns_of_few_conversations_do_not_decide() -> None:
+    comparison = compared([*conversation_rows("good", 12, 10, 10), *conversation_rows("poor", 12, 10, 5)])
+    decision = comparison.decision
+    assert (decision.outcome, decision.reason, decision.n, decision.needed) == ("not_decided", "few_queries", 120, None)
+    assert decision.sentences[0] == "Not decided: a decision needs at least 30 conversations (120 turns of 12 conversations)."
+    assert "the 120 questions are of 12 conversations: risks, intervals and p count conversations" in comparison.notes
+
+
+def test_equal_turns_of_a_conversation_count_as_one_question() -> None:
+    single = decided([*conversation_rows("good", 40, 1, 36), *conversation_rows("poor", 40, 1, 30)])
+    log = [*conversation_rows("good", 40, 10, 36), *conversation_rows("poor", 40, 10, 30)]
+    several = decided(log)
+    assert (several.n, several.outcome) == (400, single.outcome)
+    assert several.risk == pytest.approx(single.risk, rel=0.2)
+    apart = decided([{**row, "session": row["id"]} for row in log])
+    assert apart.outcome == "ship"
+    assert apart.risk is not None
+    assert several.risk is not None
+    assert apart.risk < several.risk / 10
+
+
+def test_the_table_tests_conversations_as_the_decision_does() -> None:
+    single, several = (
+        compared([*conversation_rows("good", 40, turns, 36), *conversation_rows("poor", 40, turns, 30)]) for turns in (1, 5)
+    )
+    first, second = single.pairs[0], several.pairs[0]
+    assert (first.n, first.p, first.ci) == (second.n, second.p, second.ci)
+    by_question = rp.compare(
+        rp.evaluate_answers([*conversation_rows("good", 40, 5, 36), *conversation_rows("poor", 40, 5, 30)], measures="EM"),
+        test="wilcoxon",
+    )
+    assert by_question.pairs[0].n == 200
+    assert any(note.endswith("risks count conversations, p each question") for note in by_question.notes)
+
+
+def test_a_gate_on_turns_of_few_conversations_is_unsure() -> None:
+    def outcome(conversations: int) -> str:
+        now, before = (
+            rp.evaluate_answers(conversation_rows("s", conversations, 10, round(conversations * share)), measures="EM")
+            for share in (0.9, 0.3)
+        )
+        return rp.gate(now, baseline=before).outcome
+
+    assert (outcome(12), outcome(60)) == ("unsure", "passed")
