@@ -3,7 +3,7 @@
     python -m benchmarks.growth [--share 0.1] [--only COMMAND...] [-j 2] [--write]
 
 Each command runs once per size in a fresh process, on one thread; times include the start of Python. The slope is that of the
-last decade on a logarithmic scale, without the time of the smallest size: 1 is linear, 2 quadratic. `--share` makes all sizes smaller,
+last decade on a logarithmic scale, without the time of the smallest size: 1 is linear, 2 quadratic. `--share` shrinks all sizes,
 `--write` puts the table into docs/benchmarks.md. Ends with 1 where a slope or a peak exceeds its bound.
 """
 
