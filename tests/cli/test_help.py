@@ -167,3 +167,15 @@ for name in sys.argv[1:]:
     shown = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, timeout=120)
     assert (shown.stderr, shown.returncode) == ("", 0)
     assert shown.stdout.count("usage: rankproof") >= len(names)
+
+
+@pytest.mark.parametrize(("verb", "described"), [("fuse", "adds normalised scores"), ("import", "the column of the question")])
+def test_a_long_list_of_parts_is_described_by_help_all_only(
+    verb: str, described: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([verb, "--help"]) == 0
+    brief = capsys.readouterr().out
+    assert main([verb, "--help-all"]) == 0
+    assert described not in brief
+    assert described in " ".join(capsys.readouterr().out.split())
+    assert len(brief.splitlines()) < 80

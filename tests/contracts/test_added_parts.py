@@ -168,7 +168,7 @@ def test_the_command_refuses_what_the_added_method_does_not_use(
 
 @pytest.mark.usefixtures("added")
 def test_help_and_completion_list_the_added_parts(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fuse", "--help"]) == 0
+    assert main(["fuse", "--help-all"]) == 0
     page = capsys.readouterr().out
     assert re.search(r"^  zz-test +adds 1 / rank²$", page, re.MULTILINE)
     assert re.search(r"^  zz-half +half of each score$", page, re.MULTILINE)
@@ -601,7 +601,7 @@ def test_an_importer_of_another_package_is_detected_listed_and_set(
     (tmp_path / "data.zz").write_text("red shoes>a red shoe\n")
     assert main(["import", str(tmp_path / "data.zz"), "--set", "mark=>"]) == 0
     capsys.readouterr()
-    assert main(["import", "--help"]) == 0
+    assert main(["import", "--help-all"]) == 0
     page = " ".join(capsys.readouterr().out.split())
     assert "zz-lines A file of lines `query = document` mark: what separates the two" in page
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -94,10 +95,11 @@ def test_logarithms_are_those_of_the_library_to_the_last_digits() -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
+@example([5e-324])
 def test_an_exact_sum_rounds_each_value_to_the_unit_of_the_largest(values: list[float]) -> None:
     exact = to_exact_sum(np.array([values]).T)
     largest = max(map(abs, values)) or 1.0
-    assert 2**47 <= largest / exact.unit <= 2**48
+    assert 2**47 <= largest / exact.unit <= 2**48 or exact.unit == sys.float_info.min
     assert math.frexp(exact.unit)[0] == 0.5
     assert np.abs(exact.numbers[:, 0] * exact.unit - values).max() <= exact.unit / 2
     assert exact.rounding_slack == 2 * len(values)

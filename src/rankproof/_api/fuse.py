@@ -57,7 +57,7 @@ def fuse(
 ) -> Run:
     """Fuses several runs into one, by a rank or score fusion method.
 
-    `rrf` gives weight / (k + rank); `combsum` gives weight x normalised score; `rankproof fuse --help` lists all methods and
+    `rrf` gives weight / (k + rank); `combsum` gives weight x normalised score; `rankproof fuse --help-all` lists all methods and
     normalisations. A setting applies to the methods that use it. With `lower_is_better`, scores are negated first; `order` "rank"
     is for methods that only use ranks. A query that is missing from a run is an empty ranking.
     """

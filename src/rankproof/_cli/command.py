@@ -17,8 +17,8 @@ class Command:
 
     `usage` follows the name in the usage line; it contains the word RESULTS if the command reads a results folder. The first
     three of `examples` are what people do with the command. `help_tail` returns the end of the help page if that takes time to
-    make. `can_fail` says that the command exits with 3 if a check fails. `summary` is the line of a command of another package
-    in `rankproof --help`; the registry has the lines of this package.
+    make, in full for --help-all. `can_fail` says that the command exits with 3 if a check fails. `summary` is the line of a
+    command of another package in `rankproof --help`; the registry has the lines of this package.
     """
 
     usage: str
@@ -27,4 +27,4 @@ class Command:
     run: Callable[[argparse.Namespace, Terminal], int]
     summary: str = ""
     can_fail: bool = False
-    help_tail: Callable[[], str] | None = None
+    help_tail: Callable[[bool], str] | None = None

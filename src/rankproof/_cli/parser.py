@@ -102,7 +102,7 @@ class Parser(argparse.ArgumentParser):
             formatter.add_text(group.description)
             formatter.add_arguments([action for action in group._group_actions if everything or not _is_rare(action)])
             formatter.end_section()
-        tail = "" if self.command.help_tail is None else self.command.help_tail()
+        tail = "" if self.command.help_tail is None else self.command.help_tail(everything)
         is_whole = everything or not (any(map(_is_rare, self._actions)) or len(examples) > _SHOWN_EXAMPLES)
         more = "" if is_whole else f"{self.prog} --help-all shows all options and examples"
         for text in (about, tail, _exit_codes(self.command), more):

@@ -55,6 +55,7 @@ GROUPS: Mapping[str, tuple[Component, ...]] = {
         init="write an example experiment file with comments",
     ),
     MORE: _commands(
+        prefer="say which system people prefer, from pairs of answers",
         segments="find groups of queries on which a system is significantly weaker",
         baselines="compare values with random, simple and best possible rankings",
         stability="say whether a decision stands with fewer queries or other judges",

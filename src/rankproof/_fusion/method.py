@@ -218,7 +218,7 @@ class MethodNames(Collection[str]):
         return len(METHODS)
 
 
-METHOD = Option("the fusion method; `rankproof fuse --help` lists them", metavar="METHOD", choices=MethodNames())
+METHOD = Option("the fusion method; `rankproof fuse --help-all` describes them", metavar="METHOD", choices=MethodNames())
 FusedDepth = Annotated[int | None, Option("keep the first N documents of each fused ranking", least=1, metavar="N", unset="all")]
 
 

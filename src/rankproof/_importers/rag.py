@@ -65,6 +65,7 @@ _QUERY_FIELDS = ("synthesizer_name", "persona_name", "query_style", "query_lengt
 _HOP = re.compile(r"<[0-9]+-hop>\n\n")
 _MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
 _TURN_FIELDS = (SESSION_FIELD, TURN_FIELD, HISTORY_FIELD, SEARCHES_FIELD)
+_SESSION_COLUMNS = ("session_id", "sessionid", "conversation_id", "thread_id")
 _LONGEST_NAME = 100
 _SAMPLED_ROWS = 20
 _KNOWN = {"context", "evolution_type", *(name for names in ROLE_NAMES.values() for name in names)}
@@ -186,6 +187,8 @@ class _LogReader:
         has_contexts = "retrieved contexts" in self._columns
         self._calls = [] if has_contexts else [column for column in table.names if column.endswith("_calls")]
         self._fields = {name: name for name in table.names if name in fields or name in _TURN_FIELDS}
+        if SESSION_FIELD not in self._fields:
+            self._fields |= {name: SESSION_FIELD for name in table.names if normalised_name(name) in _SESSION_COLUMNS}
         self._some_retrieve = TURN_FIELD in table.names and any(
             row.get(TURN_FIELD) is not None and row.get("contexts") is not None for _, row in table.rows()
         )

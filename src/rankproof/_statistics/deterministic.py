@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -140,7 +141,9 @@ def to_exact_sum(values: FloatArray, against: FloatArray | None = None) -> Exact
     """The values, or their differences from `against` (a column), rounded to a unit for which no sum overflows."""
     largest = float(np.abs(values).max(initial=0.0)) or 1.0
     # A power of two, so that dividing by it rounds nothing but the digits that are left out.
-    unit = math.ldexp(1.0, math.frexp(largest)[1] - min(_VALUE_BITS, _SUM_BITS - len(values).bit_length()))
+    bits = min(_VALUE_BITS, _SUM_BITS - len(values).bit_length())
+    # A smaller unit would underflow to 0.
+    unit = max(math.ldexp(1.0, math.frexp(largest)[1] - bits), sys.float_info.min)
     differences = values if against is None else values - against
     return ExactSum(np.rint(differences / unit).astype(np.int64), unit)
 

@@ -15,6 +15,7 @@ from rankproof._analysis.bands import BandProfile
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.joined_values import join_systems
 from rankproof._analysis.compare.pairs import compare_pairs
+from rankproof._analysis.compare.sessions import session_interval
 from rankproof._analysis.compare.tables import comparison_facts, verdict_table
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.options import CompareOptions
@@ -26,7 +27,7 @@ from rankproof._data.text import format_value, pluralise
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._statistics.distributions import normal_quantile
-from rankproof._statistics.intervals import describe_interval_method, mean_interval
+from rankproof._statistics.intervals import Interval, describe_interval_method
 from rankproof.errors import for_message
 from rankproof.measures._claim_base import ClaimMeasure, judge_of_measure, measure_without_judge
 from rankproof.measures._overlap import OVERLAP
@@ -228,7 +229,7 @@ def means_table(inputs: AnalysisInput, *, level: float = 0.95) -> Table:
     rows: list[tuple[CellValue, ...]] = []
     for system in inputs.result.systems:
         for name, measure in system.measures.items():
-            interval = mean_interval(measure.values, level=level, within=measure.measure.range)
+            interval = session_interval(measure, inputs.texts, level)
             rows.append((system.name, name, measure.queries, measure.value if measure.queries else None, interval))
     n = pluralise(len(inputs.result.queries), "query", "queries")
     return Table(
@@ -267,7 +268,7 @@ def claim_means_table(inputs: AnalysisInput, calibrations: Sequence[Calibration]
     )
     several = len(judges) > 1
     rows = [
-        _claim_row(system.name, measure, level, several=several)
+        _claim_row(system.name, measure, session_interval(measure, inputs.texts, level), several=several)
         for system in inputs.result.systems
         for measure in system.measures.values()
     ]
@@ -320,8 +321,7 @@ def differences_table(comparison: Comparison) -> Table:
     )
 
 
-def _claim_row(system: str, result: MeasureResult, level: float, *, several: bool) -> tuple[CellValue, ...]:
-    interval = mean_interval(result.values, level=level, within=result.measure.range)
+def _claim_row(system: str, result: MeasureResult, interval: Interval | None, *, several: bool) -> tuple[CellValue, ...]:
     judge = judge_of_measure(result.measure)
     own = (judge_words(judge) if judge else "",) if several else ()
     mean = result.value if result.queries else None

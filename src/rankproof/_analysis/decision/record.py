@@ -47,6 +47,7 @@ Reason = Literal[
     "interval",
     "guardrail",
     "log",
+    "places",
 ]
 """Why nothing is decided."""
 UnjudgedClaim = Literal["safe", "better"]

@@ -277,11 +277,26 @@ def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Tr
         yield from result_repeats_tables(answer_input.inputs.result)
     if (costs := cost_table(answer_input.answers, None if comparison is None else comparison.baseline)) is not None:
         yield costs
+    yield from _session_tables(answer_input, comparison, 1 - args.alpha)
     if not _is_of_claims(answer_input):
         yield from _reference_tables(answer_input)
     if args.by or not _is_of_claims(answer_input):
         yield from _segment_tables(answer_input, args)
     yield from trust.tables
+
+
+def _session_tables(answer_input: AnswerInput, comparison: Comparison | None, level: float) -> list[Table]:
+    """Measures of whole sessions by the measure that decides; none without sessions of several turns."""
+    from rankproof._analysis.answers.session_tables import session_tables
+    from rankproof._analysis.compare.sessions import sessions_of
+
+    inputs = answer_input.inputs
+    sessions = sessions_of(inputs.result.queries, inputs.texts)
+    if sessions is None:
+        return []
+    primary = inputs.decision_settings.primary if comparison is None else comparison.primary
+    measure = primary or next(iter(inputs.result.systems[0].measures))
+    return session_tables(inputs, measure, dict(zip(inputs.result.queries, sessions, strict=True)), level)
 
 
 def _reference_tables(answer_input: AnswerInput) -> Iterator[Table]:

@@ -65,15 +65,19 @@ def _for_users(setting: Setting, users: Sequence[str]) -> Setting:
     about = setting.option.description
     if setting.key in ("norm", "weights"):
         return setting
-    return setting._replace(option=setting.option._replace(description=f"{about}; for {', '.join(users)}"))
+    is_rare = setting.key != "k"
+    return setting._replace(option=setting.option._replace(description=f"{about}; for {', '.join(users)}", rare=is_rare))
 
 
-def _parts_list() -> str:
-    """The methods and normalisations with their summaries."""
+def _parts_list(everything: bool) -> str:
+    """The methods and normalisations, on request with their summaries."""
     from rankproof._fusion.method import METHODS
     from rankproof._fusion.normalisations import NORMALISATIONS
     from rankproof._registry import summaries
 
+    if not everything:
+        methods, norms = (f"  {', '.join(table)}" for table in (METHODS, NORMALISATIONS))
+        return f"methods, described by --help-all:\n{methods}\n\nnormalisations:\n{norms}"
     return f"methods:\n{summaries(METHODS)}\n\nnormalisations:\n{summaries(NORMALISATIONS)}"
 
 

@@ -99,17 +99,19 @@ def _options(args: argparse.Namespace) -> ImportOptions:
     )
 
 
-def _importers() -> str:
-    """The importers with their settings, for the help page."""
+def _importers(everything: bool) -> str:
+    """The importers, on request with their settings, for the help page."""
     from rankproof._importers.registry import IMPORTERS
     from rankproof.errors import ExternalError
 
     width = max(map(len, IMPORTERS))
-    lines = ["importers (--from), with their settings (--set):"]
+    settings = ", with their settings (--set)" if everything else "; --help-all has their settings (--set)"
+    lines = [f"importers (--from){settings}:"]
     for name in IMPORTERS:
         try:
             lines.append(f"  {name:<{width}}  {IMPORTERS.summary(name)}")
-            lines += [f"  {'':<{width}}  {key}: {about}" for key, about in IMPORTERS[name].settings.items()]
+            if everything:
+                lines += [f"  {'':<{width}}  {key}: {about}" for key, about in IMPORTERS[name].settings.items()]
         except ExternalError as error:
             lines.append(f"  {name:<{width}}  {error}")
     return "\n".join(lines)
