@@ -30,6 +30,9 @@ ORDER = "RANKPROOF_TEST_ORDER"
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 # A virtual machine may list AMX and end a process that uses it: PyTorch then computes bfloat16 with AVX-512.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+# GNU readline, which pytest imports, sets the size of a terminal for the workers of pytest-xdist; lines are not wrapped in tests.
+for size in ("COLUMNS", "LINES"):
+    os.environ.pop(size, None)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -206,7 +206,7 @@ PATHS: dict[str, tuple[Callable[[Path], Path | str], str]] = {
     "/dev/zero": (lambda folder: "/dev/zero", r"/dev/zero:1: "),
     "a file without permission": (unreadable, r"locked: permission denied"),
     "a path with a line end": (lambda folder: folder / "no\nsuch", r"no\\nsuch: file not found"),
-    "a path with a nul": (lambda folder: f"{folder}/a\0b", r"a\\x00b: the path cannot be opened"),
+    "a path with a nul": (lambda folder: f"{folder}/a\0b", r"a\\x00b cannot be a path; leave out NUL"),
     "a path that is too long": (lambda folder: folder / ("x" * 5000), r"the path cannot be opened \(too long\)"),
     "a path through a file": (lambda folder: folder / "q.txt" / "r", r"file not found"),
     "an escape sequence in the path": (lambda folder: folder / "\x1b[2J", r"\\x1b\[2J: file not found"),

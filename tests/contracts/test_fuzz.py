@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("rankproof._native.align")
 objects = pytest.importorskip("tools.fuzz.objects", reason="needs pyarrow", exc_type=ImportError)
-CASES = {"dicts": 60, "arrow tables": 60, "result documents": 15, "report pages": 1}
+CASES = {"dicts": 60, "arrow tables": 60, "result documents": 15, "report pages": 1, "public functions": 60}
 
 
 @pytest.mark.parametrize("target", sorted(objects.TARGETS))

@@ -100,7 +100,7 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (
         lambda: rp.gate(QRELS, RUN, baseline=RUN, thresholds=NUMBER),
-        "thresholds cannot be an int; pass a text or texts, such as",
+        "thresholds is an int; pass text, or a list of texts",
     ),
     *((partial(rp.gate, QRELS, RUN, save=wrong), f"save cannot be {kind}; pass a path") for wrong, kind in NO_PATHS),
     *(

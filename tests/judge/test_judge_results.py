@@ -77,7 +77,7 @@ def test_two_commands_lead_from_a_folder_without_judgements_to_the_decision(
     qrels = read_qrels("out.model.qrels")
     assert len(qrels) == QUERIES
     assert Path("out.model.qrels.json").exists()
-    *_, command = said.splitlines()
+    command = next(line for line in said.splitlines() if line.startswith("  rankproof run"))
     assert command == "  rankproof run out/experiment.toml --qrels out.model.qrels -o out"
     # The command is right if pasted, and computes no ranking.
     assert main(shlex.split(command)[1:]) == 0
@@ -100,7 +100,7 @@ def test_the_grades_of_people_count_before_those_of_the_model_here_and_in_the_pr
     capsys.readouterr()
     assert judge(server, "--qrels", "people.qrels") == 0
     shown, said = capsys.readouterr()
-    *_, command = said.splitlines()
+    command = next(line for line in said.splitlines() if line.startswith("  rankproof run"))
     assert command == "  rankproof run out/experiment.toml --qrels people.qrels --qrels out.model.qrels -o out"
     assert main(shlex.split(command)[1:]) == 0
     assert load_results("out").provenance["judgements"]["people"] == {"people": sum(map(len, graded.values()))}
@@ -108,7 +108,7 @@ def test_the_grades_of_people_count_before_those_of_the_model_here_and_in_the_pr
     assert again[again.rindex("n = ") :] == shown[shown.rindex("n = ") :]
     # The files of the experiment stay in the command, because --qrels replaces them.
     assert judge(server, "-o", "second.qrels") == 0
-    *_, command = capsys.readouterr().err.splitlines()
+    command = next(line for line in capsys.readouterr().err.splitlines() if line.startswith("  rankproof run"))
     people, model = Path("people.qrels").absolute(), Path("out.model.qrels").absolute()
     assert command == f"  rankproof run out/experiment.toml --qrels {people} --qrels {model} --qrels second.qrels -o out"
     found = rp.judge("out", model="keywords", pool=3, qrels="people.qrels").results

@@ -70,7 +70,7 @@ def test_both_sides_show_ranks_grades_and_the_rank_in_the_other_ranking(guest: V
 
 def test_why_names_the_document_that_makes_the_difference(guest: Visitor) -> None:
     why = pair_of(guest, "q10")["why"]
-    assert why[0] == "d1 (grade 2) is at rank 1 in main and at rank 4 in base: −.569 for base."
+    assert why[0] == "d1 (grade 2) is at rank 1 in main and at rank 4 in base: −0.569 for base."
     assert pair_of(guest, "q39")["why"] == []
 
 

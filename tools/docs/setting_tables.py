@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any
 
 from rankproof._data.validation import described
@@ -45,7 +46,8 @@ def store_keys_table() -> str:
 def settings_rows(name: str) -> list[str]:
     """The row of one stage, scorer or store, then the rows of its keys."""
     registry = next(registry for registry in (STAGES, SCORERS, STORES) if name in registry)
-    return [_part_row(registry, name, ()), *map(_meaning_row, keys_of(registry.load(name)).values())]
+    before = takewhile(lambda other: other != name, registry.names())
+    return [_part_row(registry, name, list(before)), *map(_meaning_row, keys_of(registry.load(name)).values())]
 
 
 def _part_row(registry: Registry[Any], name: str, before: Iterable[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,6 +49,8 @@ class Rubric:
     @cached_property
     def version(self) -> str:
         """A digest of all that a judge reads of the rubric, but for its name."""
+        import json
+
         grades = {str(grade): meaning for grade, meaning in self.grades.items()}
         examples = [asdict(example) for example in self.examples]
         seen = [self.question, grades, self.sees, self.steps, examples]

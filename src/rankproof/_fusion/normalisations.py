@@ -123,7 +123,20 @@ RESERVED_NAMES = frozenset(
         *("method", "norm", "weights", "k", "gamma", "sigma", "phi", "alpha", "segments", "window", "fitted", "parameters"),
         *("runs", "order", "lower_is_better", "on_duplicate", "depth", "name", "query", "doc", "score"),
         *("stage", "stages", "of", "hidden", "cost", "by", "top", "weight"),
-        *("train", "tag", "output", "format", "run_format", "delimiter", "encoding", "help", "help_all", "verbose", "quiet"),
+        *(
+            "train",
+            "tag",
+            "output",
+            "format",
+            "run_format",
+            "delimiter",
+            "encoding",
+            "help",
+            "help_all",
+            "verbose",
+            "quiet",
+            "notes",
+        ),
     )
 )
 """Names that mean something else where a fusion is described: in Python, in experiment files, on the command line."""

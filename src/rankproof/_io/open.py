@@ -119,7 +119,7 @@ def path_text(path: StrPath, argument: str = "a path") -> str:
     if not name:
         raise UsageError("the file path is empty", fix="specify the file")
     if not is_possible_path(name):
-        raise UsageError(f"no path can be {for_message(name)}", fix="leave out NUL and surrogate characters")
+        raise UsageError(f"{for_message(name)} cannot be a path", fix="leave out NUL and surrogate characters")
     return name
 
 
