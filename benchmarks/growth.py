@@ -200,7 +200,8 @@ def cost(arguments: Arguments, folder: Path) -> tuple[float, float]:
 
 def measured(job: Job, share: float) -> Measured:
     """The command at its three sizes."""
-    found, sizes = [], [max(2, round(size * (1 if job.grows == "systems" else share))) for size in job.sizes]
+    found: list[tuple[float, float]] = []
+    sizes = [max(2, round(size * (1 if job.grows == "systems" else share))) for size in job.sizes]
     for size in sizes:
         with tempfile.TemporaryDirectory() as home:
             folder = Path(home)
