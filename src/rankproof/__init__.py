@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rankproof._api.explain import explain as explain
     from rankproof._api.fuse import fit_fusion as fit_fusion
     from rankproof._api.fuse import fuse as fuse
+    from rankproof._api.fuse import tune as tune
     from rankproof._api.judges import agreement as agreement
     from rankproof._api.live import online as online
     from rankproof._api.output import export as export
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from rankproof._api.programs import run as run
     from rankproof._api.programs import save_results as save_results
     from rankproof._api.sampling import sample_queries as sample_queries
-    from rankproof._api.tune import tune as tune
     from rankproof._data.answers import Answers as Answers
     from rankproof._data.corpus import Corpus as Corpus
     from rankproof._data.dataset import Dataset as Dataset
@@ -112,7 +112,7 @@ _TARGETS = {
     "save_results": "rankproof._api.programs:save_results",
     "sample_queries": "rankproof._api.sampling:sample_queries",
     "segments": "rankproof._api.analyses:segments",
-    "tune": "rankproof._api.tune:tune",
+    "tune": "rankproof._api.fuse:tune",
     "stability": "rankproof._api.agreement:stability",
     "write_qrels": "rankproof._formats.write:write_qrels",
     "write_run": "rankproof._formats.write:write_run",

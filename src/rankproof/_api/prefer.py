@@ -14,7 +14,7 @@ from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
     from rankproof._analysis.preferences import PreferenceResult
-    from rankproof._data.preferences import Preference
+    from rankproof._formats.preferences import Preference
     from rankproof._llm.budget import Budget
     from rankproof.models._chat.base import ChatModel
 

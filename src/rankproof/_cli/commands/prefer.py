@@ -17,7 +17,7 @@ from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
-    from rankproof._data.preferences import Preference
+    from rankproof._formats.preferences import Preference
 
 USAGE = "[PREFERENCES…] [--judge NAME --answers RESULTS] [--save FILE] [options]"
 EXAMPLES = """\
