@@ -50,8 +50,8 @@ def prefer(
     notes = [note for file in files for note in file.notes]
     made = [preference for file in files for preference in file.preferences]
     if judge is not None:
-        more, told = judged_preferences(answers, judge, model, budget, cache)
-        made, notes = [*made, *more], [*notes, *told]
+        more, judge_notes = judged_preferences(answers, judge, model, budget, cache)
+        made, notes = [*made, *more], [*notes, *judge_notes]
     if not made:
         raise UsageError("there are no preferences", fix="pass files of preferences, or answers and a judge")
     return analyse_preferences(made, margin=margin, costs=costs, notes=notes)

@@ -51,7 +51,7 @@ values, the usual ones. How the gain is measured: docs/fusion.md"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the parameters, the validation and the output."""
-    from rankproof._api.fuse import tune
+    from rankproof._api.tune import tune
 
     out = add_input_options(parser, "output", "the judgements and then two or more runs to fuse")
     add_format_option(out)
