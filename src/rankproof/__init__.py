@@ -39,15 +39,14 @@ if TYPE_CHECKING:
     from rankproof._api.fuse import fuse as fuse
     from rankproof._api.judges import agreement as agreement
     from rankproof._api.live import online as online
+    from rankproof._api.live import sample_queries as sample_queries
     from rankproof._api.output import export as export
     from rankproof._api.output import plot as plot
     from rankproof._api.output import report as report
-    from rankproof._api.prefer import prefer as prefer
     from rankproof._api.programs import generate as generate
     from rankproof._api.programs import judge as judge
     from rankproof._api.programs import run as run
     from rankproof._api.programs import save_results as save_results
-    from rankproof._api.sampling import sample_queries as sample_queries
     from rankproof._api.tune import tune as tune
     from rankproof._data.answers import Answers as Answers
     from rankproof._data.corpus import Corpus as Corpus
@@ -104,7 +103,6 @@ _TARGETS = {
     "online": "rankproof._api.live:online",
     "parse_measure": "rankproof.measures._parse:parse_measure",
     "plot": "rankproof._api.output:plot",
-    "prefer": "rankproof._api.prefer:prefer",
     "read_dataset": "rankproof._importers.registry:read_dataset",
     "read_experiment": "rankproof._experiment.config_read:read_experiment",
     "read_qrels": "rankproof._formats.read:read_qrels",
@@ -112,7 +110,7 @@ _TARGETS = {
     "report": "rankproof._api.output:report",
     "run": "rankproof._api.programs:run",
     "save_results": "rankproof._api.programs:save_results",
-    "sample_queries": "rankproof._api.sampling:sample_queries",
+    "sample_queries": "rankproof._api.live:sample_queries",
     "segments": "rankproof._api.analyses:segments",
     "tune": "rankproof._api.tune:tune",
     "stability": "rankproof._api.agreement:stability",
@@ -166,7 +164,6 @@ __all__ = [
     "parse_measure",
     "plot",
     "plugins",
-    "prefer",
     "read_dataset",
     "read_experiment",
     "read_qrels",

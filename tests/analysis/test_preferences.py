@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import rankproof as rp
-from rankproof._analysis.preferences import analyse_preferences
+from rankproof._analysis.preferences import Comparisons, analyse_preferences, fit_strengths
+from rankproof._api.prefer import prefer
 from rankproof._cli.main import main
-from rankproof._data.preferences import Preference
-from rankproof._formats.preferences import read_preferences
-from rankproof._statistics.bradley_terry import Comparisons, fit_strengths
+from rankproof._formats.preferences import Preference, read_preferences
 from rankproof.errors import InputError, UsageError
 from rankproof.models._chat.base import ChatRequest
 from support.scripted_chat import ScriptedChat
@@ -197,7 +195,7 @@ def test_a_language_model_is_asked_in_both_orders_and_its_place_bias_is_seen(tmp
         for name in ("x", "y")
     }
     chat = ScriptedChat(first)
-    result = rp.prefer(answers=logs, judge="scripted", model=chat)
+    result = prefer(answers=logs, judge="scripted", model=chat)
     assert chat.log.calls == 40
     (places,) = [table for table in result.tables if table.name == "places"]
     assert places.rows[0][1:] == (40, 1.0, 20, 0.0)

@@ -153,6 +153,7 @@ TERMINAL_ONLY = {
     "completion": "prints a script for a shell",
     "help": "prints help pages",
     "mcp": "is a server of these functions for agents",
+    "prefer": "decides by files that people make in the browser; the top level has no room for another name",
 }
 """Commands without a function, and why."""
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from rankproof._data.preferences import TIE, Preference
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import names_for_message, normalised_name
 from rankproof._formats.source_table import SourceTable, open_table
 from rankproof._io.open import open_source
 from rankproof.errors import InputError, for_message
 
+TIE = "tie"
+MACHINE_PREFIX = "llm:"
+_MACHINE_NAMES = re.compile(
+    r"(?:llm|gpt|o[134]|chatgpt|claude|gemini|llama|qwen|mistral|mixtral|deepseek|command|gemma|phi|auto|judge|ragas|deepeval)"
+    r"(?:[^a-z]|$)"
+)
 _QUERY = ("query", "question_id", "query_id", "example_id", "reference_example_id", "prompt_id", "id", "question", "prompt")
 _PAIRS = (("a", "b"), ("model_a", "model_b"), ("model_1", "model_2"), ("system_a", "system_b"), ("left", "right"))
 _WINNER = ("preferred", "winner", "choice", "preference", "label")
@@ -23,6 +29,31 @@ _TIES = frozenset(("tie", "tie (bothbad)", "tie(bothbad)", "both", "bothbad", "n
 _ERRORS = frozenset(("error", "failed", "none", ""))
 _SHOWN_FIRST = ("left", "model_a")
 """Files of these shapes show their first system first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Which of two answers is better: `preferred` is one of the systems `a` and `b`, or "tie".
+
+    `first` is the system that was shown first, empty if that is not known. `who` is the person, or the label of a machine.
+    """
+
+    query: str
+    a: str
+    b: str
+    preferred: str
+    first: str = ""
+    who: str = ""
+
+    @property
+    def is_machine(self) -> bool:
+        """Whether a language model gave it, as its name says."""
+        return _MACHINE_NAMES.match(self.who.casefold()) is not None
+
+    @property
+    def answers(self) -> tuple[str, str, str]:
+        """The two answers, whatever their order."""
+        return (self.query, *sorted((self.a, self.b)))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +68,14 @@ class PreferenceFile:
 def read_preferences(path: str) -> PreferenceFile:
     """The preferences of a file in any of the known shapes; rows without a preference are counted."""
     table = open_table(open_source(path))
-    reader = _Reader(table)
+    reader = _PreferenceReader(table)
     preferences = tuple(reader.read())
     if not preferences:
         raise InputError("the file has no preference", fix="write rows with query, a, b and preferred", source=table.source)
     return PreferenceFile(table.source, preferences, reader.notes())
 
 
-class _Reader:
+class _PreferenceReader:
     """Reads the rows of one table."""
 
     def __init__(self, table: SourceTable) -> None:
