@@ -231,6 +231,23 @@ def test_teams_that_are_logged_wrongly_decide_nothing(tmp_path: Path) -> None:
     assert "the teams are logged wrongly" in result.sentences[0]
 
 
+def test_clicks_that_are_logged_for_one_system_alone_decide_nothing(tmp_path: Path) -> None:
+    rows = interleaved_rows(_CLEAR)
+    own: dict[str, set[str]] = {}
+    for row in rows:
+        if "query_response_hit_ids" in row:
+            record = row["query_attributes"]["rankproof"]
+            listed = zip(row["query_response_hit_ids"], record["teams"], strict=True)
+            own[row["query_id"]] = {doc for doc, team in listed if team == 1}
+    rows = [
+        row for row in rows if "action_name" not in row or row["event_attributes"]["object"]["object_id"] in own[row["query_id"]]
+    ]
+    result = _online(tmp_path, rows)
+    assert result.decision is not None
+    assert result.decision.reason == "log"
+    assert "clicks are missing from the log" in result.sentences[0]
+
+
 def _with_ranks(rows: list[Row], first: int, *, docs: bool) -> list[Row]:
     """The clicks with the rank of their document from `first` on, with or without the document."""
     shown = {row["query_id"]: row["query_response_hit_ids"] for row in rows if "query_response_hit_ids" in row}

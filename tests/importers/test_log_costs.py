@@ -109,3 +109,16 @@ def test_a_column_that_differs_between_systems_is_no_segment(tmp_path: Path) -> 
 
 def test_equal_answers_of_other_costs_are_equal() -> None:
     assert rp.types.Answer("yes", usage=AnswerUsage(cost=1.0)) == rp.types.Answer("yes")
+
+
+def test_costs_of_imported_logs_are_kept_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    logs = [log(tmp_path, name, latency_ms=100.0, cost=cost) for name, cost in (("big", 0.01), ("small", 0.001))]
+    folder = str(tmp_path / "rag")
+    assert main(["import", *logs, "-o", folder]) == 0
+    assert main(["run", f"{folder}/experiment.toml", "-o", str(tmp_path / "out"), "--no-report"]) == 0
+    runs = {run.name: run.answers for run in rp.load_results(tmp_path / "out").system_runs}
+    assert {name: {answer.usage.cost for answer in own.values()} for name, own in runs.items()} == {
+        "big": {0.01},
+        "small": {0.001},
+    }

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._data.answers import Answer
+from rankproof._data.answers import Answer, AnswerUsage
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.ordering import Ranking
 from rankproof._data.replies import RecordedReply, ReusedReplies
@@ -201,10 +201,13 @@ def read_query_blocks(blocks: Sequence[Block]) -> BlockOutput:
 
 def answers_from_json(values: Sequence[Mapping[str, object]]) -> list[Answer]:
     """Answers that were written as JSON."""
-    return [
-        Answer(**{name: tuple(part) if isinstance(part, list) else part for name, part in value.items()})  # type: ignore[arg-type]
-        for value in values
-    ]
+    return [_answer_from_json(value) for value in values]
+
+
+def _answer_from_json(value: Mapping[str, Any]) -> Answer:
+    parts: dict[str, Any] = {name: tuple(part) if isinstance(part, list) else part for name, part in value.items()}
+    usage = parts.pop("usage", None)
+    return Answer(**parts, usage=None if usage is None else AnswerUsage(**usage))
 
 
 def _json_bytes(value: object) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from rankproof._analysis.online.estimates import SessionValues, ratio_of
-from rankproof._analysis.online.interleaved import first_teams
+from rankproof._analysis.online.interleaved import Preferences, first_teams
 from rankproof._analysis.online.variants import MAX_MOVED, MAX_MOVED_SESSIONS, Assignment, VariantValues
 from rankproof._data.arrays import BoolArray
 from rankproof._data.text import in_a_sentence, pluralise
@@ -60,6 +60,17 @@ def uneven_first_places(log: SearchLog, kept: BoolArray, systems: Sequence[str])
     if evidence >= SRM_ALARM:
         listed = ", ".join(f"{for_message(name)} {count:,}" for name, count in zip(systems, counts, strict=True))
         yield f"the first place that systems compete for goes to {listed} lists, not equally often: the teams are logged wrongly"
+
+
+def systems_without_clicks(values: Preferences) -> Iterator[str]:
+    """That no click is on the documents of a system, although many are on those of the others."""
+    counts = values.credits.sum(axis=0)
+    if values.has_teams and counts.sum() >= MIN_CHECKED and not counts.all():
+        missing = in_a_sentence([for_message(name) for name, count in zip(values.systems, counts, strict=True) if not count])
+        yield (
+            f"none of the {int(counts.sum()):,} clicks is on a document of {missing}: "
+            "clicks are missing from the log; log those on every document, and start again"
+        )
 
 
 def sample_ratio_mismatch(assignment: Assignment, shares: Sequence[float]) -> Iterator[str]:

@@ -196,7 +196,7 @@ def interleaving_experiment(log: SearchLog, clicks: Events, options: OnlineOptio
         LiveEvidence("interleaving", users, draft.method),
         _costs_of(options),
         options.baseline,
-        tuple(_interleaving_obstacles(log, drafts, counted, systems, clicks)),
+        tuple(_interleaving_obstacles(log, drafts, counted, values, clicks)),
         checks.traffic_per_day(values.times),
     )
     notes = (
@@ -209,10 +209,11 @@ def interleaving_experiment(log: SearchLog, clicks: Events, options: OnlineOptio
 
 
 def _interleaving_obstacles(
-    log: SearchLog, drafts: Sequence[int], counted: BoolArray, systems: Sequence[str], clicks: Events
+    log: SearchLog, drafts: Sequence[int], counted: BoolArray, values: Preferences, clicks: Events
 ) -> Iterator[str]:
     yield from checks.changed_systems(log, _groups(log, drafts))
-    yield from checks.uneven_first_places(log, counted, systems)
+    yield from checks.uneven_first_places(log, counted, values.systems)
+    yield from checks.systems_without_clicks(values)
     yield from checks.contradicting_ranks(clicks)
     if drafts and not log.sessions.lengths[counted].any():
         yield "no list of the log shows a document"
