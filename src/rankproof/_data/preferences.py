@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rankproof._data.qrels import HUMAN_PREFIX, label_of
+
 TIE = "tie"
-MACHINE_PREFIX = "llm:"
-_MACHINE_NAMES = re.compile(
-    r"(?:llm|gpt|o[134]|chatgpt|claude|gemini|llama|qwen|mistral|mixtral|deepseek|command|gemma|phi|auto|judge|ragas|deepeval)"
-    r"(?:[^a-z]|$)"
+_PEOPLE = re.compile(
+    r"(?:arena_user|human|people|person|user|annotator|expert|author|rater|assessor|worker|crowd)s?(?:[ _:#-]*[0-9a-f]*)"
 )
+"""Names of people in published files, such as expert_17: a kind of people and a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,16 @@ class Preference:
 
     @property
     def is_machine(self) -> bool:
-        """Whether a language model gave it, as its name says."""
-        return _MACHINE_NAMES.match(self.who.casefold()) is not None
+        """Whether a machine gave it, as its name says."""
+        return bool(label_of(self.who))
 
     @property
     def answers(self) -> tuple[str, str, str]:
         """The two answers, whatever their order."""
         return (self.query, *sorted((self.a, self.b)))  # type: ignore[return-value]
+
+
+def is_known_judge(who: str) -> bool:
+    """Whether a name says that people or that a machine judged: an unknown machine must not count as people."""
+    plain = who.casefold()
+    return not plain or plain.startswith(HUMAN_PREFIX) or bool(label_of(who)) or _PEOPLE.fullmatch(plain) is not None
