@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankproof._analysis.preferences import analyse_preferences
+from rankproof._analysis.preferences import Comparisons, analyse_preferences, fit_strengths
 from rankproof._api.prefer import prefer
 from rankproof._cli.main import main
-from rankproof._data.preferences import Preference
-from rankproof._formats.preferences import read_preferences
-from rankproof._statistics.bradley_terry import Comparisons, fit_strengths
+from rankproof._formats.preferences import Preference, read_preferences
 from rankproof.errors import InputError, UsageError
 from rankproof.models._chat.base import ChatRequest
 from support.scripted_chat import ScriptedChat

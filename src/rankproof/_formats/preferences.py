@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from rankproof._data.preferences import TIE, Preference, is_known_judge
+from rankproof._data.qrels import HUMAN_PREFIX, label_of
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import names_for_message, normalised_name
 from rankproof._formats.source_table import SourceTable, open_table
 from rankproof._io.open import open_source
 from rankproof.errors import InputError, for_message
 
+TIE = "tie"
+_PEOPLE = re.compile(
+    r"(?:arena_user|human|people|person|user|annotator|expert|author|rater|assessor|worker|crowd)s?(?:[ _:#-]*[0-9a-f]*)"
+)
+"""Names of people in published files, such as expert_17: a kind of people and a number."""
 _QUERY = ("query", "question_id", "query_id", "example_id", "reference_example_id", "prompt_id", "id", "question", "prompt")
 _PAIRS = (("a", "b"), ("model_a", "model_b"), ("model_1", "model_2"), ("system_a", "system_b"), ("left", "right"))
 _WINNER = ("preferred", "winner", "choice", "preference", "label")
@@ -28,6 +34,37 @@ _SHOWN_FIRST = ("left", "model_a")
 
 
 @dataclass(frozen=True, slots=True)
+class Preference:
+    """Which of two answers is better: `preferred` is one of the systems `a` and `b`, or "tie".
+
+    `first` is the system that was shown first, empty if that is not known. `who` is the person, or the label of a machine.
+    """
+
+    query: str
+    a: str
+    b: str
+    preferred: str
+    first: str = ""
+    who: str = ""
+
+    @property
+    def is_machine(self) -> bool:
+        """Whether a machine gave it, as its name says."""
+        return bool(label_of(self.who))
+
+    @property
+    def answers(self) -> tuple[str, str, str]:
+        """The two answers, whatever their order."""
+        return (self.query, *sorted((self.a, self.b)))  # type: ignore[return-value]
+
+
+def is_known_judge(who: str) -> bool:
+    """Whether a name says that people or that a machine judged: an unknown machine must not count as people."""
+    plain = who.casefold()
+    return not plain or plain.startswith(HUMAN_PREFIX) or bool(label_of(who)) or _PEOPLE.fullmatch(plain) is not None
+
+
+@dataclass(frozen=True, slots=True)
 class PreferenceFile:
     """The preferences of a file; `notes` say what was dropped."""
 
@@ -39,14 +76,14 @@ class PreferenceFile:
 def read_preferences(path: str) -> PreferenceFile:
     """The preferences of a file in any of the known shapes; rows without a preference are counted."""
     table = open_table(open_source(path))
-    reader = _Reader(table)
+    reader = _PreferenceReader(table)
     preferences = tuple(reader.read())
     if not preferences:
         raise InputError("the file has no preference", fix="write rows with query, a, b and preferred", source=table.source)
     return PreferenceFile(table.source, preferences, reader.notes())
 
 
-class _Reader:
+class _PreferenceReader:
     """Reads the rows of one table."""
 
     def __init__(self, table: SourceTable) -> None:

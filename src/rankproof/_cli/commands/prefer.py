@@ -17,7 +17,7 @@ from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
-    from rankproof._data.preferences import Preference
+    from rankproof._formats.preferences import Preference
 
 USAGE = "[PREFERENCES…] [--judge NAME --answers RESULTS] [--save FILE] [options]"
 EXAMPLES = """\
@@ -69,10 +69,10 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     made = [preference for file in files for preference in file.preferences]
     notes = [note for file in files for note in file.notes]
     if args.judge is not None:
-        judged, told = judged_preferences(args.answers, args.judge, None, args.budget, None)
+        judged, judge_notes = judged_preferences(args.answers, args.judge, None, args.budget, None)
         if args.save is not None:
             _save(judged, args.save)
-        made, notes = [*made, *judged], [*notes, *told]
+        made, notes = [*made, *judged], [*notes, *judge_notes]
     if not made:
         raise UsageError("there are no preferences", fix="specify files of preferences, or --judge NAME --answers RESULTS")
     costs = None if args.costs is None else without_repeats("--cost", args.costs)
