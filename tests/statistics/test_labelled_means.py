@@ -331,7 +331,8 @@ def test_turns_that_repeat_each_other_count_as_one() -> None:
     human, judged, others = (random.random((size, 2)) for size in (20, 20, 30))
     groups = np.arange(50)
     once = labelled_means(human, judged, others, None, groups)
-    twice = labelled_means(*(np.repeat(part, 2, axis=0) for part in (human, judged, others)), None, np.repeat(groups, 2))
+    both = [np.repeat(part, 2, axis=0) for part in (human, judged, others)]
+    twice = labelled_means(both[0], both[1], both[2], None, np.repeat(groups, 2))
     assert twice.weight == pytest.approx(once.weight)
     assert twice.labelled == pytest.approx(once.labelled) == 20
     assert twice.pairs().errors == pytest.approx(once.pairs().errors)
