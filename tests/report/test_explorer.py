@@ -166,7 +166,7 @@ def test_numbers_are_short_and_never_infinite() -> None:
 def test_snippets_have_one_length_that_shrinks_with_their_number() -> None:
     documents = DocumentList()
     documents.indices_of([f"d{at}" for at in range(60_000)])
-    texts = documents.columns({f"d{at}": "x" * 1_000 for at in range(60_000)}, {}, {})["texts"]
+    texts = documents.columns({f"d{at}": "x" * 1_000 for at in range(60_000)}, {}, {}, {})["texts"]
     assert {len(str(text)) for text in texts} == {181}
 
 
@@ -176,6 +176,14 @@ def test_a_title_length_is_in_utf16_units() -> None:
     titles = {"a": len("Salt · pepper"), "c": 1, "d": 99}
     documents = explorer_blocks(replace(results, snippets=snippets, titles=titles))["details"]["documents"]
     assert dict(zip(documents["ids"], documents["titles"], strict=True)) == {"a": 13, "b": 0, "c": 2, "d": 5}
+
+
+def test_fields_are_columns_and_those_that_do_not_fit_are_left_out() -> None:
+    documents = DocumentList()
+    documents.indices_of([f"d{at}" for at in range(1_500)])
+    fields = {f"d{at}": {"notes": "x" * 300, "category": "tea"} for at in range(1_499)} | {"d1499": {"brand": "Lark"}}
+    columns = documents.columns({}, {}, {}, fields)["fields"]
+    assert columns == {"category": [*["tea"] * 1_499, ""], "brand": [*[""] * 1_499, "Lark"]}
 
 
 def test_the_order_of_the_judgements_does_not_change_a_byte(kitchen: ExperimentResult) -> None:
