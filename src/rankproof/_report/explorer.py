@@ -7,12 +7,13 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from rankproof._analysis.inputs import input_from_results
-from rankproof._analysis.query_groups import by_length
+from rankproof._analysis.query_groups import COMPLEXITY, by_length, group_queries
 from rankproof._data.answers import NO_SEGMENT_FIELDS, Answer, References, references_from_queries
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import highest_grade
@@ -21,7 +22,7 @@ from rankproof._evaluation.claim_verdicts import matching_label
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._report.claims import MAX_ANSWER_LENGTH, ClaimColumns, round_column, text_size, truncate, utf16_length
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
-from rankproof.errors import InputError
+from rankproof.errors import InputError, UsageError
 from rankproof.measures._base import Measure
 from rankproof.measures._claim_base import judge_of_measure
 
@@ -254,11 +255,14 @@ MAX_SEGMENT_VALUES = 40
 
 
 def segment_columns(results: ExperimentResult) -> list[dict[str, Any]]:
-    """Each field with its values and the index of the value of every query, -1 for none."""
+    """Each field, the length and the groups of judged queries, with values and the index of that of every query, -1 for none."""
     inputs = input_from_results(results, needs_judgements=False)
     groups = by_length(replace(inputs, result=replace(inputs.result, queries=results.queries))).segments
     columns: dict[str, Mapping[str, str]] = {name: _segment_values(results, name) for name in _segment_fields(results)}
     columns["length"] = {query: name for name, queries in groups.items() for query in queries}
+    for by in ("relevant", COMPLEXITY) if results.is_judged else ():
+        with suppress(UsageError):
+            columns[by] = {query: name for name, queries in group_queries(inputs, by).segments.items() for query in queries}
     return [
         _encode_segments(results, name, column)
         for name, column in columns.items()

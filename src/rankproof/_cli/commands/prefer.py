@@ -29,8 +29,9 @@ examples:
   rankproof prefer mt_bench.jsonl --format json
 
 Files of Chatbot Arena, MT-bench (both games), LangSmith's comparative experiments, and tables with
-the columns query, a, b, preferred, first (shown first) and who. A name such as gpt-4 or llm:NAME in
-who is a machine: its preferences never decide. People prefer blind in rankproof serve RESULTS --edit"""
+the columns query, a, b, preferred, first (shown first) and who: human:NAME for a person; llm:NAME or a
+name such as gpt-4o for a machine, whose preferences never decide; other names are an error. People
+prefer blind in rankproof serve RESULTS --edit"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
