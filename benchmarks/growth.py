@@ -31,7 +31,7 @@ DEPTH, JUDGED, POOL, DOCUMENTS, SEED = 10, 20, 60, 100_000, 7
 BAD_RESULTS = {"gate": 1, "doctor": 1}
 """The exit code of a command that found bad results."""
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- growth -->", "<!-- end of growth -->"
+TABLE = r"(?s)(## Growth\n.*?\n)\| command \|.*?\n(?=\n)"
 Arguments = list[str]
 
 
@@ -249,7 +249,7 @@ def main() -> None:
     print(lines)
     if arguments.write:
         text = PAGE.read_text(encoding="utf-8")
-        kept = re.sub(rf"(?s){BEGIN}.*{END}", lambda _: f"{BEGIN}\n\n{lines}\n\n{END}", text)
+        kept = re.sub(TABLE, lambda found: f"{found[1]}{lines}\n", text)
         PAGE.write_text(kept, encoding="utf-8")
     sys.exit(not all(row.is_bounded for row in rows))
 

@@ -30,6 +30,7 @@ def test_a_person_finds_grades_and_fixes_a_failing_query_and_sends_the_link(new_
         other.goto(visitor.url)
         other.goto(address)
         other.wait_for_selector(".effect svg")
+        other.wait_for_selector(".bench-side bdi")
         assert [other.locator(part).all_inner_texts() for part in (".bench-side bdi", ".bench-query")] == shown
     assert steps == ["failing-query", "typed-variant", "graded", "moved-weight", "proof"]
     assert [line.split()[-1] for line in judged_in(judged).splitlines()] == [grade for grade, _ in GRADES]

@@ -84,6 +84,7 @@ def test_every_verb_that_reads_results_is_listed() -> None:
         "judge": "it judges the top documents before it shows values",
         "correlate": "it shows no value of a measure",
         "online": "it reads a log of live search",
+        "prefer": "it reads preferences",
         "stability": "it needs more queries, and has its own test",
     }
     missing = sorted(reading - {*WITH_VALUES, *without})

@@ -81,6 +81,7 @@ VERBS: dict[str, list[str]] = {
     "answers": ["log.jsonl", "-o", "answers"],
     "online": ["search_log.csv"],
     "sample": ["search_log.csv", "-n", "30", "--min-users", "1"],
+    "prefer": ["preferences.csv"],
     "gate": ["results", "--save", "baseline.json"],
     "report": ["results", "-o", "report.html"],
     "serve": ["results"],
@@ -131,6 +132,8 @@ def test_every_verb_opens_no_connection(tmp_path: Path, wordllama_weights: Path 
     (tmp_path / "systems.toml").write_text(EXPERIMENT + "".join(f"[systems.s{at}]\n{each}\n" for at, each in enumerate(known)))
     (tmp_path / "log.jsonl").write_text(LOG)
     (tmp_path / "search_log.csv").write_text(SEARCH_LOG)
+    rows = "".join(f"q{at},old,new,{'new' if at % 3 else 'old'},human:ann\n" for at in range(40))
+    (tmp_path / "preferences.csv").write_text(f"query,a,b,preferred,who\n{rows}")
     commands = {verb: rankproof(verb, *argv) for verb, argv in VERBS.items()}
     if find_spec("mlflow"):
         commands["export to MLflow"] = rankproof("export", "results", "--to", "mlflow")

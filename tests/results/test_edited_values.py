@@ -32,9 +32,11 @@ OPTIONS: dict[str, list[str]] = {
 }
 """The options that a verb needs besides its results folder."""
 OF_A_FOLDER = [
-    name for name in COMMANDS if "RESULTS" in command_named(name).usage and name not in ("serve", "judge", "stability", "online")
+    name
+    for name in COMMANDS
+    if "RESULTS" in command_named(name).usage and name not in ("serve", "judge", "stability", "online", "prefer")
 ]
-"""The verbs that read a results folder; `serve`, `judge` and `stability` have their own tests, and `online` reads a log."""
+"""The verbs that read a results folder; `serve`, `judge` and `stability` have their own tests, `online` reads a log, `prefer` preferences."""
 
 
 def edit(folder: Path, steps: Steps, value: Any, *, by_program: bool = False) -> None:

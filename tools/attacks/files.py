@@ -65,6 +65,7 @@ OVER_FILES: Mapping[str, Sequence[str]] = {
     "import": ["FILE", "-o", "out"],
     "answers": ["FILE"],
     "online": ["FILE"],
+    "prefer": ["FILE"],
     "sample": ["FILE", "--min-users", "1"],
     "generate": ["FILE", "--by", "heuristic", "-o", "out-queries"],
 }
