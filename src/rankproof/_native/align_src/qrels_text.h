@@ -19,8 +19,16 @@ typedef struct {
     FirstSecond second;
 } QrelsText;
 
-/* Whether the second column may name a machine judge, which label_of in _data/qrels.py decides: it begins with a letter. */
-static inline bool is_mark(Slice text) { return (unsigned)((text.at[0] | ' ') - 'a') < 26; }
+/* Whether the second column may name a machine judge, which label_of in _data/qrels.py decides: how such names begin there. */
+static inline bool is_mark(Slice text) {
+    static const char starts[] = "llm key heu cli gpt cha tex dav cla gem pal cod lla qwe qwq ope mis mix min mag dee gro kim olm "
+                                 "gra nem vic jam dbr hun int bai smo exa dou umb rag com phi glm nov ern fal aya sol pro";
+    if (memchr(text.at, '/', text.size) != NULL) return true;
+    if ((text.at[0] | ' ') == 'o' || ((text.at[0] | ' ') == 'y' && (text.at[1] | ' ') == 'i')) return true;
+    for (const char *at = starts; at < starts + sizeof starts; at += 4)
+        if ((text.at[0] | ' ') == at[0] && (text.at[1] | ' ') == at[1] && (text.at[2] | ' ') == at[2]) return true;
+    return false;
+}
 
 /* Whether the second column differs from that of the first row, so that it may name subtopics; a long one always does. */
 static inline bool is_other_second(FirstSecond *first, Slice text) {
