@@ -6,9 +6,9 @@ import contextlib
 import csv
 import io
 import json
-import shutil
 import re
 import shlex
+import shutil
 from ast import literal_eval
 from dataclasses import replace
 from pathlib import Path

@@ -36,7 +36,7 @@ OF_A_FOLDER = [
     for name in COMMANDS
     if "RESULTS" in command_named(name).usage and name not in ("serve", "judge", "stability", "online", "prefer")
 ]
-"""The verbs that read a results folder; `serve`, `judge` and `stability` have their own tests, `online` reads a log, `prefer` preferences."""
+"""The verbs that read a results folder. `serve`, `judge` and `stability` have their own tests; two read other files."""
 
 
 def edit(folder: Path, steps: Steps, value: Any, *, by_program: bool = False) -> None:
