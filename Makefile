@@ -112,11 +112,12 @@ fuzz-python: $(VENV)/test.stamp ## fuzz the public functions of Python with athe
 	$(BIN)/python -m tools.fuzz.guided $(SECONDS)
 	cat tools/fuzz/work/guided/report.txt
 
-attacks: $(VENV)/test.stamp ## hostile files, servers, stores, model folders and requests
+attacks: $(VENV)/test.stamp ## hostile files, servers, stores, caches, model folders and requests
 	$(BIN)/python -m tools.attacks.files
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.servers
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.stores
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.model_folders
+	$(BIN)/python -m tools.attacks.cache
 	$(BIN)/python -m tools.attacks.web
 	$(BIN)/python -m tools.attacks.agent
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankproof._analysis.preferences import Comparisons, fit_strengths
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.bradley_terry import Comparisons, fit_strengths
 from rankproof._statistics.decision_rule import pair_estimates, risks
 from rankproof._statistics.intervals import mean_interval
 

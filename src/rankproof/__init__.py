@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rankproof._api.fuse import fuse as fuse
     from rankproof._api.judges import agreement as agreement
     from rankproof._api.live import online as online
+    from rankproof._api.live import sample_queries as sample_queries
     from rankproof._api.output import export as export
     from rankproof._api.output import plot as plot
     from rankproof._api.output import report as report
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from rankproof._api.programs import judge as judge
     from rankproof._api.programs import run as run
     from rankproof._api.programs import save_results as save_results
-    from rankproof._api.sampling import sample_queries as sample_queries
     from rankproof._api.tune import tune as tune
     from rankproof._data.answers import Answers as Answers
     from rankproof._data.corpus import Corpus as Corpus
@@ -110,7 +110,7 @@ _TARGETS = {
     "report": "rankproof._api.output:report",
     "run": "rankproof._api.programs:run",
     "save_results": "rankproof._api.programs:save_results",
-    "sample_queries": "rankproof._api.sampling:sample_queries",
+    "sample_queries": "rankproof._api.live:sample_queries",
     "segments": "rankproof._api.analyses:segments",
     "tune": "rankproof._api.tune:tune",
     "stability": "rankproof._api.agreement:stability",

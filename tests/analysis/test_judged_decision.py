@@ -19,6 +19,7 @@ from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.decision.scenarios import doubt_table
 from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.main import main
+from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._results.judgements import with_judgements
 from rankproof._results.label_tasks import draw_questions, read_label_draw
@@ -65,6 +66,20 @@ def test_a_judge_that_agrees_with_people_counts_and_its_worth_is_said(tmp_path: 
         f"tiny counts with weight {decision.check.weight:.2f}: worth {round(decision.check.worth or 0)} more labelled questions."
     )
     assert said in decision.sentences
+
+
+@pytest.mark.parametrize("conversations", [20, 150])
+def test_labelled_turns_count_as_the_conversations_they_are_of(conversations: int, tmp_path: Path) -> None:
+    human = {"good": coin(0.8, 300, 1), "poor": coin(0.1, 300, 2)}
+    results, people = judged_by(human, human)
+    turns = [Query(query, query, fields={"session": f"s{at % conversations}"}) for at, query in enumerate(results.queries)]
+    folder = labelled_folder(tmp_path / "results", replace(results, texts=Queries(turns)), people, 60)
+    decision = rp.compare(folder, samples=1_000).decision
+    if conversations == 20:
+        assert (decision.outcome, decision.reason, decision.risk) == ("not_decided", "few_labels", None)
+        assert "a decision needs at least 30 conversations (60 turns of 20 conversations" in decision.sentences[0]
+    else:
+        assert (decision.outcome, decision.systems, decision.labelled) == ("ship", ("good",), 60)
 
 
 @pytest.mark.parametrize(("labelled", "has_interval"), [(1, False), (9, False), (10, True), (29, True)])

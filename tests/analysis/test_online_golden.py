@@ -14,10 +14,11 @@ from scipy.stats import chisquare
 
 from rankproof._analysis.online.counterfactual import ESTIMATORS, Rounds
 from rankproof._interleaving.credit import probabilistic_credit
-from rankproof._statistics.clicks import CLICK_MODELS, ClickLog, ShownList
+from rankproof._statistics.clicks import CLICK_MODELS
 from rankproof._statistics.confidence_sequence import interval_width, sequence_interval, share_evidence
 from rankproof._statistics.means import weighted_mean
 from support.paths import GOLDEN
+from support.shown_lists import ShownList, click_log
 
 _FILES = ("interleaving", "fidelity", "confidence_sequences", "counterfactual", "clickmodels", "statistics")
 _NOT_OFFERED = {"CM", "DCM", "DBN", "UBM"}
@@ -109,7 +110,7 @@ def test_credit_of_team_draft_is_that_of_the_reference() -> None:
 def _rates(model: str) -> tuple[list[list[float]], list[list[bool]]]:
     """The chance of a click by PyClick's smoothing, and the clicks, at each rank of the sessions that it tests."""
     golden = _golden("clickmodels")
-    log = ClickLog.of(
+    log = click_log(
         ShownList(query, tuple(docs), (1, 2, 3, 4), {doc: 1.0 for doc, click in zip(docs, clicks, strict=True) if click == "1"})
         for query, docs, clicks in golden["sessions"][: golden["train"]]
     )

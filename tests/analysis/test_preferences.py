@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankproof._analysis.preferences import analyse_preferences
+from rankproof._analysis.preferences import Comparisons, analyse_preferences, fit_strengths
 from rankproof._api.prefer import prefer
 from rankproof._cli.main import main
-from rankproof._data.preferences import Preference
-from rankproof._formats.preferences import read_preferences
-from rankproof._statistics.bradley_terry import Comparisons, fit_strengths
+from rankproof._formats.preferences import Preference, read_preferences
 from rankproof.errors import InputError, UsageError
 from rankproof.models._chat.base import ChatRequest
 from support.scripted_chat import ScriptedChat
@@ -130,14 +128,14 @@ def written(folder: Path, name: str, rows: list[dict[str, Any]]) -> str:
     [
         (
             "own.jsonl",
-            {"query": "q", "a": "x", "b": "y", "preferred": "y", "first": "y", "who": "ann"},
-            ("q", "x", "y", "y", "y", "ann"),
+            {"query": "q", "a": "x", "b": "y", "preferred": "y", "first": "y", "who": "human:ann"},
+            ("q", "x", "y", "y", "y", "human:ann"),
         ),
         ("arena.csv", {"question_id": "q", "model_a": "x", "model_b": "y", "winner": "model_b"}, ("q", "x", "y", "y", "x", "")),
         (
             "arena.jsonl",
-            {"id": 7, "model_a": "x", "model_b": "y", "winner": "tie (bothbad)", "judge": "p1"},
-            ("7", "x", "y", "tie", "x", "p1"),
+            {"id": 7, "model_a": "x", "model_b": "y", "winner": "tie (bothbad)", "judge": "arena_user_1"},
+            ("7", "x", "y", "tie", "x", "arena_user_1"),
         ),
         (
             "kaggle.csv",
@@ -188,6 +186,27 @@ def test_a_wrong_file_is_an_error(tmp_path: Path, row: dict[str, Any], message: 
         read_preferences(written(tmp_path, "wrong.jsonl", [row]))
 
 
+@pytest.mark.parametrize("who", ["my-judge-v3", "mymodel", "ann", "annotator-of-mine"])
+def test_a_judge_that_may_be_a_machine_is_an_error_that_says_how_to_name_it(who: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "made.jsonl", [{"query": "q", "a": "x", "b": "y", "preferred": "x", "judge": who}])
+    with pytest.raises(
+        InputError, match=f"judge is {who}, .*; write human:{who} for a person, or llm:{who} for a language model"
+    ):
+        read_preferences(path)
+
+
+@pytest.mark.parametrize("who", ["human:ann", "people", "expert_17", "author_2", "arena_user_9965", "annotator 3", ""])
+def test_names_of_people_are_those_of_people(who: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "made.jsonl", [{"query": "q", "a": "x", "b": "y", "preferred": "x", "judge": who}])
+    assert [made.is_machine for made in read_preferences(path).preferences] == [False]
+
+
+def test_names_typed_in_the_browser_are_those_of_people(tmp_path: Path) -> None:
+    row = {"query": "q", "a": "x", "b": "y", "preferred": "x", "first": "x", "answers": "0", "dataset": "d", "who": "ann"}
+    (made,) = read_preferences(written(tmp_path, "made.jsonl", [{**row, "when": ""}])).preferences
+    assert (made.who, made.is_machine) == ("ann", False)
+
+
 def test_a_language_model_is_asked_in_both_orders_and_its_place_bias_is_seen(tmp_path: Path) -> None:
     def first(request: ChatRequest) -> str:
         return json.dumps({"reason": "", "better": "first"})
@@ -207,7 +226,7 @@ def test_a_language_model_is_asked_in_both_orders_and_its_place_bias_is_seen(tmp
 
 def test_the_command_shows_the_decision_and_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [
-        {"query": one.query, "a": "a", "b": "b", "preferred": one.preferred, "first": one.first, "who": "ann"}
+        {"query": one.query, "a": "a", "b": "b", "preferred": one.preferred, "first": one.first, "who": "human:ann"}
         for one in drawn(8, 300, 0.8)
     ]
     assert main(["prefer", written(tmp_path, "made.jsonl", rows)]) == 0

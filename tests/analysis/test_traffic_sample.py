@@ -13,7 +13,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._analysis.traffic.sample import draw
-from rankproof._api.sampling import check_sample
+from rankproof._api.live import check_sample
 
 _SESSIONS = 6000
 

@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from rankproof._report.page import render_report
 from rankproof._results.experiment_result import ExperimentResult
+from support.results_server import BEFORE_STOP
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
@@ -75,7 +77,10 @@ def watched() -> Watched:
 
 @contextmanager
 def pages(browser: Any, watched: Watched) -> Iterator[Callable[..., Any]]:
-    """Makes pages with the options of a browser's context; in the end none has done what it must not."""
+    """Makes pages with the options of a browser's context; in the end none has done what it must not.
+
+    The pages of a server are closed before it stops.
+    """
     contexts = []
 
     def make(**options: Any) -> Any:
@@ -85,10 +90,19 @@ def pages(browser: Any, watched: Watched) -> Iterator[Callable[..., Any]]:
         watched.watch(page)
         return page
 
-    yield make
-    for context in contexts:
-        for page in context.pages:
+    def close_pages(address: str = "") -> None:
+        host = urlsplit(address).netloc
+        for page in [page for context in contexts for page in context.pages if host in page.url]:
             assert page.evaluate("window.harmed") is None
+            page.close()
+
+    BEFORE_STOP.append(close_pages)
+    try:
+        yield make
+    finally:
+        BEFORE_STOP.remove(close_pages)
+    close_pages()
+    for context in contexts:
         context.close()
     assert watched.faults == []
     assert watched.dialogs == []

@@ -404,6 +404,17 @@ def test_only_the_title_is_shown_as_title(look: Look, tmp_path: Path) -> None:
     assert rests == {"d1": "both are", "d2": "no title · but a dot", "d3": "salt", "d4": ""}
 
 
+def test_a_document_shows_its_fields_and_its_link(look: Look, tmp_path: Path) -> None:
+    fields = {"d1": {"category": "tea", "notes": "<img src=x onerror='window.harmed=1'>"}, "d2": {"category": "pans"}}
+    results = replace(small_results(("one",), ("q1",)), document_fields=fields, urls={"d1": "https://shop.example/1"})
+    page = look(written(page_alone(results), tmp_path) + "#queries?query=q1")
+    shown = {one.locator(".name").inner_text(): one.locator(".fields span") for one in page.locator("ol .document").all()}
+    texts = {doc: spans.all_inner_texts() for doc, spans in shown.items()}
+    assert texts["d1"] == ["category: tea", "notes: <img src=x onerror='window.harmed=1'>"]
+    assert (texts["d2"], texts["d3"]) == (["category: pans"], [])
+    assert page.locator("#queries .address a").get_attribute("href") == "https://shop.example/1"
+
+
 def test_answers_are_shown_with_citations_and_references(look: Look, strange: str) -> None:
     page = look(strange + "#queries?query=constructor")
     assert page.locator(".answer").count() == 3

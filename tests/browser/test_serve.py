@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rankproof._data.corpus import TextRecord
 from support.hostile_strings import STRINGS
 from support.results_server import Visitor, judged_in, saved, serving
 from support.small_results import small_results
@@ -140,6 +141,16 @@ def test_what_is_judged_in_another_tab_does_not_come_again(page: Any, new_page: 
     assert shown(page) != theirs
 
 
+def test_a_page_that_keeps_asking_is_closed_before_its_server_stops(new_page: NewPage, tmp_path: Path) -> None:
+    kept = new_page()
+    with serving([saved(tmp_path / "results")]) as visitor:
+        page = new_page()
+        page.goto(visitor.url)
+        page.evaluate("setInterval(() => fetch('/').catch((error) => console.error(error.message)), 1)")
+    assert page.is_closed()
+    assert not kept.is_closed()
+
+
 def test_a_grade_that_is_not_saved_is_told_and_the_pair_stays(new_page: NewPage, watched: Any, tmp_path: Path) -> None:
     with serving([saved(tmp_path / "results")], judge=tmp_path / "my.qrels") as visitor:
         page = new_page()
@@ -200,3 +211,21 @@ def test_a_passage_that_goes_on_is_said_to_beside_it_and_no_other(new_page: NewP
             seen.add((doc, page.locator("#beginning").is_visible()))
             press(page, "s", f"Skipped: {doc}")
     assert seen == {("d2", True), ("d3", False)}
+
+
+def test_the_report_shows_whole_texts_and_leads_to_the_query_in_the_bench(new_page: NewPage, tmp_path: Path) -> None:
+    folder = saved(tmp_path / "results", snippets={doc: f"the start of {doc}…" for doc in small_results().snippets})
+    texts = {"d1": f"the start of d1 and {'more ' * 30_000}the end"}
+    with serving(
+        [folder], documents=lambda entry, results, doc: TextRecord(doc, texts[doc]) if doc in texts else None
+    ) as visitor:
+        page = new_page()
+        page.goto(visitor.url)
+        page.goto(f"http://{visitor.host}/r/1#queries?query=q2")
+        card = page.locator("#queries li", has_text="the start of d1").first
+        card.locator("text=Whole text").click()
+        expect = playwright.expect
+        expect(card.locator(".whole")).to_have_text(re.compile(r"^the start of d1 and (more )+the end$"))
+        page.click("text=Open in the bench")
+        page.wait_for_selector(".bench-side .card")
+        expect(page.locator(".bench-query")).to_have_text(small_results().texts["q2"].text)

@@ -14,6 +14,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from http.client import HTTPException
 from pathlib import Path
 from threading import Event, Thread
+from time import sleep
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._formats.read import read_qrels, write_folder
 from rankproof._results.folder import load_results
 from rankproof._results.label_tasks import read_label_draw
+from support.bench_systems import saved_systems
 from support.claims_to_label import claim_results
 from support.results_server import Visitor, data_of, judged_by_machine, judged_in, many_pairs, saved, serving, unjudged
 from support.small_datasets import small_dataset
@@ -122,6 +124,25 @@ def test_the_command_at_the_end_measures_pairs_that_have_another_grade_now(tmp_p
     _, said = served(judge, folder, "--judge", tmp_path / "my.qrels", "--pool", "10", "--assessor", "ann")
     shown = f"--qrels {tmp_path}/my.qrels --on-conflict last -o {folder}"
     assert said.splitlines()[-1].endswith(shown)
+
+
+def test_the_command_at_the_end_after_a_proof_names_the_results_that_were_served(tmp_path: Path) -> None:
+    folder, judged = saved_systems(tmp_path / "results"), tmp_path / "my.qrels"
+    query, docs = next(iter(load_results(folder).qrels.items()))
+
+    def prove(visitor: Visitor) -> None:
+        assert visitor.enter().post("/api/r/1/grades", {"query": query, "doc": next(iter(docs)), "grade": 1}).status == 200
+        job = visitor.post("/api/r/1/bench/prove", {"a": "title", "b": "fused", "changes": {"method": "combsum"}}).json
+        while job["status"] == "running":
+            sleep(0.05)
+            job = visitor.get(f"/api/job?job={job['job']}").json
+        assert job["status"] == "done"
+
+    code, said = served(prove, folder, "--judge", judged, "--assessor", "ann", "--edit")
+    assert code == 0
+    assert len(list(tmp_path.glob("*/result.json"))) == 2
+    assert "internal error" not in said
+    assert f"rankproof run {folder}/experiment.toml --qrels {judged}" in said.splitlines()[-1]
 
 
 def test_quiet_shows_only_the_address(tmp_path: Path) -> None:

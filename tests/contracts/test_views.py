@@ -66,7 +66,7 @@ def searches() -> pandas.DataFrame:
 
 def checked_sample() -> rp.types.SampleCheck:
     """A sample of hostile queries, checked with the same log."""
-    from rankproof._api.sampling import check_sample
+    from rankproof._api.live import check_sample
 
     with TemporaryDirectory() as folder:
         rp.sample_queries(searches(), f"{folder}/set", min_users=1)

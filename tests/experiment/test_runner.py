@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -246,11 +247,21 @@ ARCHIVES = (stage_archive(), stage_archive(meta=b"{}"), stage_archive(meta=b"[")
 def test_a_cache_file_with_a_valid_digest_and_unreadable_content_is_corrupt(content: bytes, tmp_path: Path) -> None:
     first = run_experiment(experiment(), RunOptions(cache=tmp_path))
     for path in (tmp_path / "stages").iterdir():
-        path.write_bytes(cache._FILE_HEADER + hashlib.sha256(content).digest() + content)
+        path.write_bytes(cache.FILE_HEADER + hashlib.sha256(content).digest() + content)
     for _ in first.system_runs:
         with pytest.raises(ExternalError, match=r"corrupt \(unreadable content\); it was renamed to .damaged; run again"):
             run_experiment(experiment(), RunOptions(cache=tmp_path))
     assert numbers(run_experiment(experiment(), RunOptions(cache=tmp_path))) == numbers(first)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_place_of_a_cache_file_is_set_aside_without_waiting(tmp_path: Path) -> None:
+    store = cache.StageCache(tmp_path)
+    (tmp_path / "stages").mkdir()
+    os.mkfifo(tmp_path / "stages" / "key.stage")
+    with pytest.raises(ExternalError, match=r"corrupt \(no plain file\); it was renamed to .damaged"):
+        store.find("key")
+    assert store.find("key") is None
 
 
 def test_a_limit_samples_queries_with_the_seed() -> None:

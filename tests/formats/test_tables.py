@@ -247,7 +247,7 @@ def is_json(text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("judge", ["gpt-4o", "ſllm:x", "llm-x:1", "True"])
+@pytest.mark.parametrize("judge", ["my-judge", "ſllm:x", "llm-x:1", "True"])
 def test_a_judge_that_is_neither_people_nor_a_known_kind_of_machine_is_an_error(judge: str, tmp_path: Path) -> None:
     path = tmp_path / "qrels.csv"
     path.write_text(f"query_id,doc_id,grade,judged_by\nq1,d1,1,people\nq1,d2,0,{judge}\n")

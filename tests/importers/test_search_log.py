@@ -204,6 +204,27 @@ def test_impressions_in_any_order_make_the_list_of_a_query_without_one(tmp_path:
     assert log.events.rank.tolist() == [2]
 
 
+@pytest.mark.parametrize("ids", [{"object_id": "sku-7", "internal_id": "b"}, {"object_id": "b", "internal_id": "7"}])
+def test_an_event_may_name_its_document_by_either_id(tmp_path: Path, ids: dict[str, str]) -> None:
+    log = _read(tmp_path, [_query("q1"), _click("q1", "b", event_attributes={"object": ids})])
+    assert (log.clicks().rank.tolist(), [log.docs[doc] for doc in log.clicks().doc]) == ([2], ["b"])
+
+
+@pytest.mark.parametrize(
+    "place", [{"position": 2}, {"position": {"ordinal": 2}}, {"position": {"ordinal": {"index": 2}}}, {"rank": 2}]
+)
+def test_the_rank_of_an_event_has_any_form_of_ubi(tmp_path: Path, place: dict[str, Any]) -> None:
+    log = _read(tmp_path, [_query("q1"), _click("q1", "b", event_attributes={"object": {"object_id": "b"}, **place})])
+    assert log.events.named_rank.tolist() == [2]
+
+
+def test_a_rank_that_no_list_can_have_is_counted(tmp_path: Path) -> None:
+    place = {"position": {"ordinal": {"index": 1 << 40}}}
+    log = _read(tmp_path, [_query("q1"), _click("q1", "b", event_attributes={"object": {"object_id": "b"}, **place})])
+    assert log.clicks().rank.tolist() == [2]
+    assert log.notes[-1].startswith("1 row has a rank that is no whole number from 0")
+
+
 def test_columns_of_a_plain_table_can_be_named(tmp_path: Path) -> None:
     table = tmp_path / "log.csv"
     table.write_text("visit no,what,item\n1,shown,a\n1,click,a\n", encoding="utf-8")

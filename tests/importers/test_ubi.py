@@ -22,7 +22,7 @@ HITS = ["d1", "d2", "d3"]
 
 def query(key: str, text: str = "red shoes", hits: list[str] | None = None, **more: Any) -> dict[str, Any]:
     listed = {"query_response_hit_ids": HITS if hits is None else hits}
-    return {"query_id": key, "user_query": text, "client_id": "c1", "timestamp": "2026-01-01T00:00:00Z", **listed, **more}
+    return {"query_id": key, "user_query": text, "client_id": "c1", "timestamp": "2025-01-01T00:00:00Z", **listed, **more}
 
 
 def event(key: str, doc: str, action: str = "click", **more: Any) -> dict[str, Any]:
@@ -97,26 +97,80 @@ def test_queries_of_the_same_text_are_one_query(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_counted_with_its_reason(tmp_path: Path) -> None:
     queries = [query("a"), query("a"), query("", "x"), query("b", ""), query("c", hits=[]), query("z", client_id="nightly-bot")]
     events = [
-        *(event("a", "d1"), event("a", "d1"), event("nobody", "d1"), event("", "d1"), event("z", "d1")),
-        *(event("c", "d1"), event("a", ""), event("a", "d1", "hover"), event("a", "d2", client_id="Googlebot/2.1")),
+        *(event("a", "d1"), event("a", "d1"), event("nobody", "d1"), event("", "d1"), event("b", "d1")),
+        *(event("c", "d1"), event("a", "", event_attributes={}), event("a", "d1", "hover"), event("a", "d9")),
+        event("z", "d1", client_id="nightly-bot"),
     ]
     imported = imported_of(tmp_path, queries, events)
-    assert dropped(imported, "logged queries") == {
+    assert dropped(imported, "sessions") == {
         "with the query_id of an earlier one": 1,
         "without a query_id": 1,
         "without a user_query": 1,
-        "of bots, by client_id": 1,
+        "of bots, by the id of the user": 1,
     }
     assert dropped(imported, "events") == {
-        "that repeat one of the same query_id and document": 1,
-        "of an unknown query_id": 1,
+        "that repeat one of the same session, document and action": 1,
+        "of an unknown session": 1,
         "without a query_id": 1,
-        "of bots, by client_id": 2,
+        "of sessions of bots, by the id of the user": 1,
+        "of sessions without a user_query": 1,
         "of a query without a list of documents shown": 1,
+        "of a document that was not shown": 1,
         "without an object_id": 1,
         "of other actions": 1,
     }
     assert "other actions: hover 1; count them with --set actions=NAME=WEIGHT,…" in imported.report.notes
+
+
+def test_events_far_from_their_query_in_time_do_not_count(tmp_path: Path) -> None:
+    times = ("2025-01-01T00:00:09Z", "2024-12-31T23:00:00Z", "2025-01-02T01:00:00Z")
+    events = [event("a", doc, timestamp=time) for doc, time in zip(HITS, times, strict=True)]
+    imported = imported_of(tmp_path, [query("a")], events)
+    assert dropped(imported, "events") == {"before their query": 1, "more than 24 hours after their query": 1}
+    longer = imported_of(tmp_path, [query("a")], events, window="48")
+    assert dropped(longer, "events") == {"before their query": 1}
+
+
+def test_a_query_id_of_several_users_is_dropped_and_many_of_them_are_an_error(tmp_path: Path) -> None:
+    queries = [query(f"u{at}") for at in range(100)]
+    several = [event("u1", "d1"), event("u2", "d1", client_id="c2"), event("u3", "d1", client_id="c2")]
+    imported = imported_of(tmp_path, queries, several[:2])
+    assert dropped(imported, "sessions") == {"with an id that several users have": 1}
+    with pytest.raises(
+        InputError, match=r"2 of 100 sessions belong to several users; .*user-field.* names the field of the user"
+    ):
+        imported_of(tmp_path, queries, several)
+    owned = [{**row, "owner": "o"} for row in (*queries, *several)]
+    assert dropped(imported_of(tmp_path, owned[:100], owned[100:], user_field="owner"), "sessions") == {}
+
+
+def test_a_log_of_bots_alone_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no session is left: sessions: 1 of bots, by the id of the user"):
+        imported_of(tmp_path, [query("a", client_id="nightly-bot")], [event("a", "d1", client_id="nightly-bot")])
+
+
+def test_the_ranking_that_was_shown_last_is_that_of_the_latest_time(tmp_path: Path) -> None:
+    later = query("late", hits=HITS[::-1], timestamp="2025-01-03T00:00:00Z")
+    imported = imported_of(tmp_path, [later, query("early")], [event("late", "d1"), event("early", "d1")])
+    assert [*imported.runs["production"].docs] == HITS[::-1]
+
+
+def test_of_several_actions_on_a_document_the_highest_weight_counts(tmp_path: Path) -> None:
+    events = [event(f"u{at}", "d2", action) for at in range(12) for action in ("add_to_cart", "click")]
+    both = imported_of(tmp_path, TWENTY, events, actions="click,add_to_cart=3")
+    carts = imported_of(tmp_path, TWENTY, events[::2], actions="click,add_to_cart=3")
+    assert both.dataset.qrels.judge_labels == carts.dataset.qrels.judge_labels
+
+
+def test_a_document_far_below_what_users_look_at_is_dropped(tmp_path: Path) -> None:
+    deep = [event("a", "d1", "impression"), event("a", "d9", "impression", event_attributes=_at("d9", 2_000_000_000))]
+    imported = imported_of(tmp_path, [query("a", hits=[])], [*deep, event("a", "d1")])
+    assert dropped(imported, "documents shown") == {"at a rank above 10,000": 1}
+    assert set(grades(imported)) == {"d1"}
+
+
+def _at(doc: str, rank: int) -> dict[str, Any]:
+    return {"object": {"object_id": doc}, "position": {"ordinal": {"index": rank}}}
 
 
 def test_letters_inside_a_client_id_are_no_bot(tmp_path: Path) -> None:
@@ -231,8 +285,8 @@ def test_a_log_without_lists_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_wrong_value_is_an_error_with_file_and_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"ubi_queries\.ndjson:2: query_id is a number, not text"):
-        imported_of(tmp_path, [query("a"), {**query("b"), "query_id": 1.5}], [event("a", "d1")])
+    with pytest.raises(InputError, match=r"ubi_queries\.ndjson:2: query_response_hit_ids is a number, not a list"):
+        imported_of(tmp_path, [query("a"), {**query("b"), "query_response_hit_ids": 1.5}], [event("a", "d1")])
     path = tmp_path / "ubi_events.ndjson"
     path.write_text(json.dumps(event("a", "d1")) + '\n{"action_name": "cl')
     with pytest.raises(InputError, match=r"ubi_events\.ndjson:2:17: not JSON"):

@@ -139,11 +139,22 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
 
 
 HEADS: list[Any] = [[], {}, 7, {"arrays": [], "facts": {}, "more": 1}, {"arrays": [["one", "<i8", [10**30]]], "facts": {}}]
-ODD_ARRAYS = [("O", [2]), ("<i8", [-1]), ("x", [1]), (3, 4), ("<i8", ["a"])]
+ODD_ARRAYS = [("O", [2]), ("<i8", [-1]), ("x", [1]), (3, 4), ("<i8", ["a"]), ("(1,", [1])]
+ODD_ARRAYS += [("<i8", [1.5]), ("<i8", [True]), ("<i8", [1] * 100), ("<i8", [0, 10**400])]
 HEADS += [{"arrays": [["one", kind, shape]], "facts": {}} for kind, shape in ODD_ARRAYS]
 
 
-@pytest.mark.parametrize("head", HEADS, ids=json.dumps)
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_place_of_a_file_is_removed_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a")
+    with pytest.raises(ExternalError, match=r"corrupt \(no plain file\); it was removed"):
+        open_arrays(tmp_path / "a")
+    os.mkfifo(tmp_path / "journal")
+    with pytest.raises(ExternalError, match="journal: is not a plain file; remove it, or choose another cache folder"):
+        array_files.Journal(tmp_path / "journal")
+
+
+@pytest.mark.parametrize("head", HEADS, ids=lambda head: json.dumps(head)[:80])
 def test_a_header_that_describes_no_arrays_is_corrupt_whatever_its_digest(head: Any, tmp_path: Path) -> None:
     text = json.dumps(head).encode()
     start = array_files._HEADER.size

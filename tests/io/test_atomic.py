@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,7 @@ from typing import Any, cast
 
 import pytest
 
+from rankproof._cli.output import check_output
 from rankproof._data.run import Run
 from rankproof._formats.read import read_run
 from rankproof._formats.write import write_qrels, write_run
@@ -115,6 +117,21 @@ def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
 def test_a_device_is_written_to_and_not_replaced() -> None:
     write_blocks(os.devnull, [b"x"])
     assert not os.path.isfile(os.devnull)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("kind", ["a named pipe", "a socket"])
+def test_an_output_that_is_no_file_is_refused_at_once(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as listening:
+        os.mkfifo("out") if kind == "a named pipe" else listening.bind("out")
+        os.symlink("out", "link")
+        for name in ("out", "link"):
+            with pytest.raises(UsageError, match=f"{name} is {kind}, not a file; specify a file that does not exist yet"):
+                write_blocks(name, [b"x"])
+            with pytest.raises(UsageError, match=kind):
+                check_output(name, [])
+    assert sorted(os.listdir()) == ["link", "out"]
 
 
 @pytest.mark.parametrize("path", ["no/such/folder/r.run", "a\0b.run"])

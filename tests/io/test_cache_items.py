@@ -173,6 +173,11 @@ def test_a_folder_that_other_users_can_write_to_is_no_cache(tmp_path: Path, monk
     with pytest.raises(ExternalError, match=r"own cache: every user can write to the cache folder; run: chmod o-w '") as told:
         CacheHold(home)
     subprocess.run(str(told.value).partition("run: ")[2], shell=True, check=True)
+    (home / "stages").mkdir()
+    (home / "stages").chmod(0o777)
+    with pytest.raises(ExternalError, match=r"stages: every user can write to the cache folder; run: chmod o-w "):
+        CacheHold(home)
+    (home / "stages").chmod(0o755)
     with CacheHold(home):
         pass
     monkeypatch.setattr(os, "geteuid", lambda: os.stat(home).st_uid + 1)

@@ -42,7 +42,9 @@ def test_both_engines_count_judge_labels_alike(name: str) -> None:
     assert judge_text(source_of(f"q {LLM} a 1\nq 0 a 1\n".encode())).judge_labels == {LLM: 1}
 
 
-@pytest.mark.parametrize("column", ["0", "Q0", "ll", "xllm:y", "llm-x", "llms:y", "clicK\u017f:x", "a-long-iteration"])
+@pytest.mark.parametrize(
+    "column", ["0", "Q0", "ll", "xllm:y", "llm-x", "llms:y", "clicK\u017f:x", "a-long-iteration", "commands", "gemmata", "o1a"]
+)
 def test_other_second_columns_are_ignored(column: str) -> None:
     text = f"q {column} a 1\n".encode()
     assert label_of(column) == ""
@@ -59,6 +61,14 @@ def test_other_second_columns_are_ignored(column: str) -> None:
         ("Keywords:0.5:abc", "keywords:0.5:abc"),
         ("Heuristic", "heuristic"),
         ("CLICKS:x", "clicks:x"),
+        ("gpt-4o", "llm:gpt-4o"),
+        ("GPT4", "llm:GPT4"),
+        ("openai/gpt-4o-mini", "llm:openai/gpt-4o-mini"),
+        ("mistral-large", "llm:mistral-large"),
+        ("qwen3", "llm:qwen3"),
+        ("o3-mini", "llm:o3-mini"),
+        ("command-r", "llm:command-r"),
+        ("Llama-3.1-70B", "llm:Llama-3.1-70B"),
     ],
 )
 def test_the_kind_of_a_machine_counts_alone_and_in_capitals(column: str, label: str) -> None:

@@ -6,6 +6,7 @@ import json
 import random
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -15,8 +16,11 @@ from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._io.escape import json_block
 from rankproof._report.claims import round_column, round_number
+from rankproof._report.context import ReportContext
 from rankproof._report.explorer import DocumentList, explorer_blocks, measure_facts
 from rankproof._report.page import SCRIPTS, page_script, render_report, stylesheet
+from rankproof._report.sections.movement import move_charts
+from rankproof._report.sections.segments import segments_section
 from rankproof._results.experiment_result import ExperimentResult
 from support.explorer_pages import kitchen_results, many_queries, page_alone, unusual_results
 from support.hostile_strings import STRINGS
@@ -120,7 +124,22 @@ def test_the_first_relevant_rank_uses_the_lowest_relevant_grade() -> None:
 
 def test_segments_are_fields_with_few_values_and_no_answers(blocks: dict[str, Block]) -> None:
     names = [one["name"] for one in blocks["data"]["segments"]]
-    assert names == ["category", "complexity", "length"]
+    assert names == ["category", "complexity", "length", "relevant"]
+
+
+def test_cells_of_every_grouping_lead_to_segments_that_the_table_of_queries_has(kitchen: ExperimentResult) -> None:
+    known = {(one["name"], value) for one in explorer_blocks(kitchen)["data"]["segments"] for value in one["values"]}
+    section = segments_section(ReportContext(kitchen))
+    assert section is not None
+    links = [parse_qs(link.partition("?")[2]) for table in section.tables for link in table.links.values()]
+    linked = {(*link["field"], *link["segment"]) for link in links}
+    assert {field for field, _ in linked} == {"category", "complexity", "length", "relevant"}
+    assert {segment for _, segment in linked - known} == {"all queries"}
+
+
+def test_a_chart_of_rank_movement_leads_to_the_queries_of_its_two_systems() -> None:
+    (chart,) = move_charts(ReportContext(small_results(("one", "two"))))
+    assert 'href="#queries?a=two&amp;b=one&amp;sort=difference"' in chart.svg
 
 
 def test_a_query_without_a_segment_is_minus_one() -> None:
@@ -166,7 +185,7 @@ def test_numbers_are_short_and_never_infinite() -> None:
 def test_snippets_have_one_length_that_shrinks_with_their_number() -> None:
     documents = DocumentList()
     documents.indices_of([f"d{at}" for at in range(60_000)])
-    texts = documents.columns({f"d{at}": "x" * 1_000 for at in range(60_000)}, {}, {})["texts"]
+    texts = documents.columns({f"d{at}": "x" * 1_000 for at in range(60_000)}, {}, {}, {})["texts"]
     assert {len(str(text)) for text in texts} == {181}
 
 
@@ -176,6 +195,14 @@ def test_a_title_length_is_in_utf16_units() -> None:
     titles = {"a": len("Salt · pepper"), "c": 1, "d": 99}
     documents = explorer_blocks(replace(results, snippets=snippets, titles=titles))["details"]["documents"]
     assert dict(zip(documents["ids"], documents["titles"], strict=True)) == {"a": 13, "b": 0, "c": 2, "d": 5}
+
+
+def test_fields_are_columns_and_those_that_do_not_fit_are_left_out() -> None:
+    documents = DocumentList()
+    documents.indices_of([f"d{at}" for at in range(1_500)])
+    fields = {f"d{at}": {"notes": "x" * 300, "category": "tea"} for at in range(1_499)} | {"d1499": {"brand": "Lark"}}
+    columns = documents.columns({}, {}, {}, fields)["fields"]
+    assert columns == {"category": [*["tea"] * 1_499, ""], "brand": [*[""] * 1_499, "Lark"]}
 
 
 def test_the_order_of_the_judgements_does_not_change_a_byte(kitchen: ExperimentResult) -> None:

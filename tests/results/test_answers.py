@@ -45,6 +45,7 @@ def test_answers_are_loaded_as_they_were_saved(saved: Path) -> None:
     assert again.answers.notes == results.answers.notes
     assert again.answers.per_query("says") == results.answers.per_query("says")
     assert (again.judged_documents, again.urls) == (results.judged_documents, results.urls)
+    assert again.document_fields == results.document_fields != {}
     assert again.system_runs[1].money == results.system_runs[1].money
     assert {name: values.tolist() for name, values in again.system_runs[1].counts.items()} == {
         name: values.tolist() for name, values in results.system_runs[1].counts.items()

@@ -10,7 +10,7 @@ from rankproof._analysis.compare.overview import overview_of
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results
 from rankproof._results.summary_file import read_summary
-from rankproof._server.library import ResultsLibrary
+from rankproof._server.library import ResultsLibrary, library_rows
 from support.claims_to_label import claim_results
 from support.results_server import unjudged
 from support.small_results import small_results
@@ -45,6 +45,17 @@ def test_a_file_of_another_size_voids_the_summary(folder: Path, file: str) -> No
     assert read_summary(str(folder)) is None
     (folder / file).unlink()
     assert read_summary(str(folder)) is None
+
+
+@pytest.mark.parametrize("name", ["runs", "runs/bm25.trec.gz", "qrels.tsv"])
+def test_a_link_to_a_place_outside_the_folder_is_the_reason_why_it_is_not_listed(folder: Path, name: str) -> None:
+    outside = folder.with_name("outside")
+    (folder / name).rename(outside)
+    (folder / name).symlink_to(outside)
+    assert read_summary(str(folder)) is None
+    (row,) = library_rows(ResultsLibrary([str(folder)]))
+    assert row.summary is None
+    assert "outside" in row.why
 
 
 def test_an_edited_or_cut_summary_is_not_read(folder: Path) -> None:

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from rankproof._statistics.clicks import (
     CLICK_MODELS,
-    ClickLog,
     Pair,
     PairCounts,
-    ShownList,
 )
 from rankproof.errors import InputError
+from support.shown_lists import ShownList, click_log
 
 DOCS = 8
 
@@ -45,7 +44,7 @@ def simulated(
 
 def order_recovered(lists: list[ShownList], truth: dict[Pair, float], model: str) -> float:
     """The share of pairs of documents of a query that the model orders as their true attractiveness does."""
-    counts = ClickLog.of(lists).by_pair(CLICK_MODELS[model])
+    counts = click_log(lists).by_pair(CLICK_MODELS[model])
     values = {pair: one.attraction(1.0) for pair, one in counts.items()}
     right = total = 0
     for query in dict.fromkeys(query for query, _ in truth):
@@ -58,7 +57,7 @@ def order_recovered(lists: list[ShownList], truth: dict[Pair, float], model: str
 
 
 def test_clicks_and_impressions_are_counted_by_rank() -> None:
-    counts = ClickLog.of([shown("q", "abc", "a"), shown("r", "ba", "a"), ShownList("q", ("c",), (3,), {"c": 2.0})]).by_rank()
+    counts = click_log([shown("q", "abc", "a"), shown("r", "ba", "a"), ShownList("q", ("c",), (3,), {"c": 2.0})]).by_rank()
     assert counts.shown.tolist() == [2, 2, 2]
     assert counts.clicked.tolist() == [1, 1, 2]
     assert counts.rates.tolist() == [0.5, 0.5, 1]
@@ -67,7 +66,7 @@ def test_clicks_and_impressions_are_counted_by_rank() -> None:
 def test_clicks_over_expected_clicks_by_hand() -> None:
     # Rank 1 has 2 clicks in 4 lists, rank 2 has 1: expected are 0.5 and 0.25 an impression.
     lists = [shown("q", "ab", "a"), shown("q", "ab", "ab"), shown("q", "ba"), shown("q", "ba")]
-    counts = ClickLog.of(lists).by_pair(CLICK_MODELS["coec"])
+    counts = click_log(lists).by_pair(CLICK_MODELS["coec"])
     assert counts["q", "a"] == PairCounts(4, 2.0, 2 * 0.5 + 2 * 0.25)
     assert counts["q", "b"] == PairCounts(4, 1.0, 2 * 0.25 + 2 * 0.5)
     assert counts["q", "a"].attraction(1.0) == pytest.approx(3 / 2.5)
@@ -75,8 +74,8 @@ def test_clicks_over_expected_clicks_by_hand() -> None:
 
 def test_the_cascade_examines_down_to_the_last_click_and_everything_without_one() -> None:
     lists = shown("q", "abcd", "b"), shown("q", "abcd", "ac"), shown("q", "abcd")
-    assert [int(ClickLog.of([one]).examined.sum()) for one in lists] == [2, 3, 4]
-    counts = ClickLog.of([shown("q", "abc", "b"), shown("q", "abc", "a")]).by_pair(CLICK_MODELS["cascade"])
+    assert [int(click_log([one]).examined.sum()) for one in lists] == [2, 3, 4]
+    counts = click_log([shown("q", "abc", "b"), shown("q", "abc", "a")]).by_pair(CLICK_MODELS["cascade"])
     rate = 2 / 3
     assert [(counts["q", doc].shown, counts["q", doc].clicks) for doc in "abc"] == [(2, 1), (2, 1), (2, 0)]
     assert [counts["q", doc].expected for doc in "abc"] == pytest.approx([2 * rate, rate, 0])
@@ -85,19 +84,19 @@ def test_the_cascade_examines_down_to_the_last_click_and_everything_without_one(
 def test_a_pair_that_was_never_shown_has_no_counts() -> None:
     lists = [shown("q", "ab", "a"), shown("q", "ba", "a"), shown("r", "c")]
     for model in CLICK_MODELS.values():
-        assert set(ClickLog.of(lists).by_pair(model)) == {("q", "a"), ("q", "b"), ("r", "c")}
+        assert set(click_log(lists).by_pair(model)) == {("q", "a"), ("q", "b"), ("r", "c")}
 
 
 def has_position_bias(lists: list[ShownList]) -> bool:
     try:
-        return bool(ClickLog.of(lists).position_bias.known)
+        return bool(click_log(lists).position_bias.known)
     except InputError:
         return False
 
 
 @pytest.mark.parametrize("model", sorted(set(CLICK_MODELS) - {"position"}))
 def test_lists_without_clicks_give_average_values(model: str) -> None:
-    counts = ClickLog.of([shown("q", "abc"), shown("r", "ab")]).by_pair(CLICK_MODELS[model])
+    counts = click_log([shown("q", "abc"), shown("r", "ab")]).by_pair(CLICK_MODELS[model])
     assert {one.attraction(1.0) for one in counts.values()} == {1.0}
 
 
@@ -109,14 +108,14 @@ def lists_of_clicks() -> st.SearchStrategy[list[ShownList]]:
 @given(lists_of_clicks(), st.sampled_from(sorted(CLICK_MODELS)))
 def test_expected_clicks_sum_to_clicks(lists: list[ShownList], model: str) -> None:
     assume(model != "position" or has_position_bias(lists))
-    counts = ClickLog.of(lists).by_pair(CLICK_MODELS[model]).values()
+    counts = click_log(lists).by_pair(CLICK_MODELS[model]).values()
     assert sum(one.expected for one in counts) == pytest.approx(sum(one.clicks for one in counts), abs=1e-6)
 
 
 @given(lists_of_clicks(), st.sampled_from(sorted(CLICK_MODELS)))
 def test_the_order_of_lists_never_matters(lists: list[ShownList], model: str) -> None:
     assume(model != "position" or has_position_bias(lists))
-    there, back = (ClickLog.of(each).by_pair(CLICK_MODELS[model]) for each in (lists, lists[::-1]))
+    there, back = (click_log(each).by_pair(CLICK_MODELS[model]) for each in (lists, lists[::-1]))
     assert there.keys() == back.keys()
     for pair, one in there.items():
         assert one.expected == pytest.approx(back[pair].expected, abs=1e-3)
@@ -152,10 +151,10 @@ def test_coec_takes_the_quality_of_a_good_ranking_for_position_bias() -> None:
 @pytest.mark.slow
 def test_the_examination_of_ranks_is_recovered_where_documents_move() -> None:
     lists, _ = simulated(EXAMINATION, noise=0.3, moves=0.3, users=2000)
-    assert ClickLog.of(lists).position_bias.examination == pytest.approx(EXAMINATION, abs=0.05)
-    rates = ClickLog.of(lists).by_rank().rates
+    assert click_log(lists).position_bias.examination == pytest.approx(EXAMINATION, abs=0.05)
+    rates = click_log(lists).by_rank().rates
     assert rates / rates[0] != pytest.approx(EXAMINATION, abs=0.05)
 
 
 def test_pairs_at_several_ranks_are_counted() -> None:
-    assert ClickLog.of([shown("q", "ab"), shown("q", "ba"), shown("r", "abc")]).pairs_at_several_ranks() == 2
+    assert click_log([shown("q", "ab"), shown("q", "ba"), shown("r", "abc")]).pairs_at_several_ranks() == 2

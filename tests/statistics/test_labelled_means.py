@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._statistics.decision_rule import further_query, pair_estimates, risks
-from rankproof._statistics.distributions import student_above
+from rankproof._statistics.distributions import student_above, student_quantile
 from rankproof._statistics.labelled_means import (
     LABEL_COUNTS,
     LabelledMeans,
@@ -196,7 +196,7 @@ def test_the_error_of_a_corrected_difference_is_that_of_what_the_judge_misses_an
 
 def test_a_judge_is_never_worth_less_than_nothing() -> None:
     random = np.random.default_rng(0)
-    worths = [labelled_means(*(random.random((size, 2)) for size in (6, 6, 4))).worth for _ in range(200)]
+    worths = [labelled_means(random.random((6, 2)), random.random((6, 2)), random.random((4, 2))).worth for _ in range(200)]
     assert min(worths) == 0
 
 
@@ -283,3 +283,56 @@ def test_few_labels_decide_beyond_the_quantile_of_students_t_with_two_degrees_of
     needed = stats.t.ppf(0.95, more - 2) * math.sqrt(0.04 / more + 0.001) - 0.02
     for difference, chance in ((1.0001 * needed, 1.0), (0.9999 * needed, 0.0), (-1.0001 * needed, 1.0), (-0.9999 * needed, 0.0)):
         assert chance_to_decide(difference, 0.04, 0.001, more, more, margin=0.02, limit=0.05, freedom=9) == chance
+
+
+def conversations_drawn(random: np.random.Generator, agreement: float) -> tuple[FloatArray, FloatArray, IntArray]:
+    """People's and a judge's values of two equal systems in 45 conversations of 1 to 25 turns that are much alike."""
+    groups = np.repeat(np.arange(45), random.integers(1, 26, size=45))
+    usual, own = random.normal(0, 0.4, (45, 2))[groups], random.normal(0, 0.2, (len(groups), 2))
+    judged = agreement * usual + random.normal(0, 0.3, (45, 2))[groups] + random.normal(0, 0.2, (len(groups), 2))
+    return usual + own, judged, groups
+
+
+@pytest.mark.parametrize("agreement", [0.0, 1.0])
+@pytest.mark.parametrize("labelled", [100, 250])
+def test_intervals_of_labelled_turns_hold_where_those_of_independent_questions_are_too_narrow(
+    labelled: int, agreement: float
+) -> None:
+    random, rounds = np.random.default_rng(11), 600
+    held = np.zeros(2)
+    for _ in range(rounds):
+        human, judged, groups = conversations_drawn(random, agreement)
+        order = random.permutation(len(human))
+        own, others = order[:labelled], order[labelled:]
+        for at, known in enumerate((groups[order], None)):
+            pairs = labelled_means(human[own], judged[own], judged[others], None, known).pairs()
+            freedom = float(np.asarray(pairs.freedom))
+            reached = abs(pairs.differences[0, 1]) <= student_quantile(0.975, freedom) * pairs.errors[0, 1]
+            held[at] += reached
+    by_conversation, by_question = held / rounds
+    assert 0.93 <= by_conversation <= 0.97
+    assert by_question < 0.85
+
+
+@given(st.integers(0, 2**32), st.sampled_from([None, "weights"]))
+def test_questions_that_are_groups_of_their_own_have_the_means_and_errors_of_questions(seed: int, weighted: str | None) -> None:
+    random = np.random.default_rng(seed)
+    human, judged, others = (random.random((size, 3)) for size in (12, 12, 20))
+    weights = None if weighted is None else random.uniform(0.5, 2, 32)
+    plain = labelled_means(human, judged * 0, others * 0, weights)
+    grouped = labelled_means(human, judged * 0, others * 0, weights, np.arange(32))
+    assert grouped.means == pytest.approx(plain.means)
+    assert grouped.labelled == pytest.approx(plain.labelled)
+    assert grouped.pairs().errors == pytest.approx(plain.pairs().errors)
+
+
+def test_turns_that_repeat_each_other_count_as_one() -> None:
+    random = np.random.default_rng(2)
+    human, judged, others = (random.random((size, 2)) for size in (20, 20, 30))
+    groups = np.arange(50)
+    once = labelled_means(human, judged, others, None, groups)
+    both = [np.repeat(part, 2, axis=0) for part in (human, judged, others)]
+    twice = labelled_means(both[0], both[1], both[2], None, np.repeat(groups, 2))
+    assert twice.weight == pytest.approx(once.weight)
+    assert twice.labelled == pytest.approx(once.labelled) == 20
+    assert twice.pairs().errors == pytest.approx(once.pairs().errors)

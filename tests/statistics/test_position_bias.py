@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from rankproof._statistics.clicks import CLICK_MODELS, ClickLog, ShownList
+from rankproof._statistics.clicks import CLICK_MODELS, ClickLog
 from rankproof._statistics.position_bias import RankedClicks, _falling, fitted_examination, position_bias
 from rankproof.errors import InputError
+from support.shown_lists import ShownList, click_log
 
 DEPTH = 10
 EXAMINATION = 1 / np.arange(1, DEPTH + 1)
@@ -87,7 +88,7 @@ def test_clicks_on_the_same_pairs_at_two_ranks_by_hand() -> None:
 def test_ranks_that_no_clicks_link_to_the_ranks_above_have_the_value_of_the_last_known() -> None:
     lists = [ShownList("q", ("a", "b", "c", "d"), (1, 2, 3, 4), {"a": 1.0})] * 3
     lists += [ShownList("q", ("b", "a", "c", "d"), (1, 2, 3, 4), {"a": 1.0, "d": 1.0})] * 2
-    bias = ClickLog.of(lists).position_bias
+    bias = click_log(lists).position_bias
     assert bias.known == 2
     assert bias.examination[2:].tolist() == [bias.examination[1]] * 2
     assert str(bias).endswith("known for the first 2 ranks only")
@@ -117,7 +118,7 @@ def test_expectation_maximisation_agrees_with_pyclick_within_its_rounds() -> Non
 
 def _train() -> ClickLog:
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
-    return ClickLog.of(
+    return click_log(
         ShownList(
             query,
             tuple(docs),

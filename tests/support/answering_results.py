@@ -45,4 +45,5 @@ def answering_results(texts: Sequence[str] = (), names: tuple[str, str] = ("bm25
         answers=measured.result,
         judged_documents=measured.judged_documents,
         urls=urls,
+        document_fields={"d1": {"category": "tea"}},
     )

@@ -41,6 +41,8 @@ from support.small_results import small_results
 
 MEASURES = ["nDCG@10", "RR@10"]
 MOMENT = re.compile(r"@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S* ")
+BEFORE_STOP: list[Callable[[str], None]] = []
+"""Called with the address of a server before it stops, as a page that asks a stopped server fails."""
 
 
 def judged_in(path: Path) -> str:
@@ -158,7 +160,11 @@ def serving(
         thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            yield Visitor(service.auth.url)
+            try:
+                yield Visitor(service.auth.url)
+            finally:
+                for call in BEFORE_STOP:
+                    call(service.auth.url)
         finally:
             service.shutdown()
             thread.join()

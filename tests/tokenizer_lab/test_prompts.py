@@ -212,7 +212,7 @@ def test_encoders_trained_with_and_without_prompts_are_compared_on_the_command_l
     assert "was trained with another config" in capsys.readouterr().err
     cache = str(tmp_path / "cache")
     asked = ("sample", "--checkpoints", str(tmp_path / "e"), "--lexical", "none", "--format", "csv", "--cache", cache)
-    assert compared(*asked, "--prompts", "all", "--limit", "5") == 0
+    assert compared(*asked, "--prompts", "all", "--limit", "5", "--notes") == 0
     shown = capsys.readouterr()
     names = [row.split(",trained,")[0].strip('"') for row in shown.out.splitlines()[1:]]
     assert names == [

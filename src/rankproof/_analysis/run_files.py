@@ -11,7 +11,7 @@ from rankproof._data.run import Run
 from rankproof._data.text import example_ids
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof._results.provenance import provenance
-from rankproof._results.snippets import build_snippets, document_urls, title_lengths
+from rankproof._results.snippets import build_snippets, document_fields, document_urls, title_lengths
 from rankproof.errors import UsageError, for_message
 
 
@@ -62,6 +62,7 @@ def results_from_runs(inputs: AnalysisInput, dataset: Dataset | None = None) -> 
         snippets=inputs.snippets,
         titles={} if dataset is None else title_lengths(dataset, inputs.snippets),
         urls={} if dataset is None else document_urls(dataset, inputs.snippets),
+        document_fields={} if dataset is None else document_fields(dataset, inputs.snippets),
         experiment="",
         provenance={**provenance(), "dataset": inputs.dataset or None, "documents": inputs.documents},
         rel=inputs.rel,

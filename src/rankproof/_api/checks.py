@@ -69,7 +69,7 @@ def doctor(
 
 def with_traffic(inputs: DoctorInput, sample: Any, log: Any) -> DoctorInput:
     """The input with the check of a sample, the folder of the dataset, against a log."""
-    from rankproof._api.sampling import check_sample
+    from rankproof._api.live import check_sample
 
     if not isinstance(sample, str | os.PathLike):
         raise UsageError("a log is compared with a sample", fix="pass the folder that rankproof sample wrote as the dataset")

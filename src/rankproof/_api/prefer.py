@@ -14,7 +14,7 @@ from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
     from rankproof._analysis.preferences import PreferenceResult
-    from rankproof._data.preferences import Preference
+    from rankproof._formats.preferences import Preference
     from rankproof._llm.budget import Budget
     from rankproof.models._chat.base import ChatModel
 
@@ -50,8 +50,8 @@ def prefer(
     notes = [note for file in files for note in file.notes]
     made = [preference for file in files for preference in file.preferences]
     if judge is not None:
-        more, told = judged_preferences(answers, judge, model, budget, cache)
-        made, notes = [*made, *more], [*notes, *told]
+        more, judge_notes = judged_preferences(answers, judge, model, budget, cache)
+        made, notes = [*made, *more], [*notes, *judge_notes]
     if not made:
         raise UsageError("there are no preferences", fix="pass files of preferences, or answers and a judge")
     return analyse_preferences(made, margin=margin, costs=costs, notes=notes)

@@ -25,13 +25,17 @@ _FOLDER_FILES = (
 
 
 def check_output(output: str | None, inputs: Iterable[str | None]) -> None:
-    """Refuses an output without a name, and one that is an input or a file of an input folder."""
+    """Refuses an output without a name, a pipe, and a file that is an input or in an input folder."""
     if output in STDOUT:
         return
     if not output:
         raise UsageError("the output has no name", fix="specify a file, or use - for standard output")
     target = _regular_file(output)
     if target is None:
+        if os.path.exists(output):
+            from rankproof._io.files import check_output_kind
+
+            check_output_kind(output)
         return
     for path in (part for input_ in inputs if input_ is not None for part in _input_files(input_)):
         source = _regular_file(path)

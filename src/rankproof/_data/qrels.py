@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
@@ -370,6 +371,15 @@ _REPLACES: Mapping[OnConflict, Callable[[int, int], bool]] = {
 JUDGE_KINDS = frozenset(("llm", "keywords", "heuristic", "clicks"))
 """The kinds of machine judges: a language model, keyword overlap, rules that made the query from the document, or clicks."""
 SHORTEST_KIND = min(map(len, JUDGE_KINDS))
+_MODEL_NAMES = re.compile(
+    r"(?:[\w.-]+/)?"  # The provider, as in openai/gpt-4o.
+    r"(?:(?:(?:chat)?gpt|(?:text-)?davinci|claude|gemini|gemma|palm|(?:code)?llama|qwen|qwq|(?:open-)?mi[sx]tral|ministral|magistral"
+    r"|deepseek|grok|kimi|olmo|granite|nemotron|vicuna|jamba|dbrx|hunyuan|minimax|internlm|baichuan|smollm|exaone|doubao"
+    r"|umbrela|ragas|deepeval)(?![a-z])"
+    r"|(?:command|phi|glm|yi|nova|ernie|falcon|aya|solar|prometheus|chatglm|gpt)[-_ .]?\d"
+    r"|o[134]-|command-[ar]|(?:command|nova)-(?:light|nightly|lite|micro|pro|premier))",
+    re.ASCII | re.IGNORECASE,
+)
 HUMAN_JUDGE = "people"
 """The label of judgements by people, in files in which other judgements have one."""
 
@@ -390,10 +400,13 @@ def subtopic_of(text: str) -> str:
 
 
 def label_of(text: str) -> str:
-    """The text with its kind in lower case if it is the label of a machine judge, KIND or KIND:NAME, else an empty one."""
+    """The label of a machine judge, KIND or KIND:NAME with its kind in lower case, else an empty one.
+
+    The name of a usual language model, such as gpt-4o, is that of a machine without a kind too.
+    """
     kind, _, name = text.partition(":")
     if not kind.isascii() or (kind := kind.lower()) not in JUDGE_KINDS:
-        return ""
+        return f"llm:{plain_judge_name(text)}" if _MODEL_NAMES.match(text) else ""
     return f"{kind}:{name}" if name else kind
 
 

@@ -29,12 +29,12 @@ from rankproof._io.array_files import (
     cache_io_error,
 )
 from rankproof._io.cache_items import RUN_FILES, mark_used
-from rankproof._io.files import write_blocks
+from rankproof._io.files import open_plain_file, write_blocks
 from rankproof._io.temporary import is_same_file, lock_alone, machine_name, remove_abandoned, try_lock, working_folder
-from rankproof.errors import ExternalError, RankproofError
+from rankproof.errors import ExternalError, InputError, RankproofError
 from rankproof.stages._base import PartitionKind
 
-_FILE_HEADER = f"rankproof stage {format_versions.STAGE_CACHE}\n".encode()
+FILE_HEADER = f"rankproof stage {format_versions.STAGE_CACHE}\n".encode()
 _DIGEST_LENGTH = 32
 _LOCK = "lock"
 _NUMBERED = re.compile(r"-[0-9]+$")
@@ -52,15 +52,18 @@ class StageCache:
         """The output of the key, None where there is none; a damaged file is renamed and reported."""
         path = self._path(key)
         try:
-            content = path.read_bytes()
+            with open_plain_file(os.fspath(path)) as file:
+                content = file.read()
         except FileNotFoundError:
             return None
+        except InputError:
+            raise self._set_aside(path, "no plain file") from None
         except OSError as error:
             raise cache_io_error(path, error) from None
-        body = content[len(_FILE_HEADER) + _DIGEST_LENGTH :]
+        body = content[len(FILE_HEADER) + _DIGEST_LENGTH :]
         if (
-            not content.startswith(_FILE_HEADER)
-            or content[len(_FILE_HEADER) : len(_FILE_HEADER) + _DIGEST_LENGTH] != hashlib.sha256(body).digest()
+            not content.startswith(FILE_HEADER)
+            or content[len(FILE_HEADER) : len(FILE_HEADER) + _DIGEST_LENGTH] != hashlib.sha256(body).digest()
         ):
             raise self._set_aside(path, CHECKSUM_MISMATCH)
         try:
@@ -76,7 +79,7 @@ class StageCache:
         body = stage_output_bytes(output)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_blocks(os.fspath(path), [_FILE_HEADER, hashlib.sha256(body).digest(), body])
+            write_blocks(os.fspath(path), [FILE_HEADER, hashlib.sha256(body).digest(), body])
         except OSError as error:
             raise cache_io_error(path, error) from None
         except RankproofError as error:

@@ -65,7 +65,7 @@ from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof._results.judgements import JUDGEMENTS_KEY
 from rankproof._results.provenance import provenance
 from rankproof._results.saved_cases import SavedCase, case_dataset, cases_of, read_cases
-from rankproof._results.snippets import build_snippets, document_urls, title_lengths
+from rankproof._results.snippets import build_snippets, document_fields, document_urls, title_lengths
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.stages._base import BuildContext, Cost, EngineOptions, Stage
 from rankproof.stages._run_file import RunFile
@@ -223,6 +223,7 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
         snippets=snippets,
         titles=title_lengths(levels.dataset, snippets),
         urls=document_urls(levels.dataset, snippets),
+        document_fields=document_fields(levels.dataset, snippets),
         experiment=toml,
         provenance=_provenance(experiment, ranked, options, time.monotonic() - start),
         notes=(*ranked.input_notes, *levels.notes, *answers.notes, *context_notes, *ranked.run_notes),

@@ -2,27 +2,66 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from rankproof._data.preferences import TIE, Preference
+from rankproof._data.qrels import HUMAN_PREFIX, label_of
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import names_for_message, normalised_name
 from rankproof._formats.source_table import SourceTable, open_table
 from rankproof._io.open import open_source
 from rankproof.errors import InputError, for_message
 
+TIE = "tie"
+_PEOPLE = re.compile(
+    r"(?:arena_user|human|people|person|user|annotator|expert|author|rater|assessor|worker|crowd)s?(?:[ _:#-]*[0-9a-f]*)"
+)
+"""Names of people in published files, such as expert_17: a kind of people and a number."""
 _QUERY = ("query", "question_id", "query_id", "example_id", "reference_example_id", "prompt_id", "id", "question", "prompt")
 _PAIRS = (("a", "b"), ("model_a", "model_b"), ("model_1", "model_2"), ("system_a", "system_b"), ("left", "right"))
 _WINNER = ("preferred", "winner", "choice", "preference", "label")
 _WHO = ("who", "judge", "person", "annotator", "assessor", "rater", "user")
+_BROWSER = frozenset(("answers", "dataset", "when"))
+"""Columns of the file that the browser writes, in which people judge."""
 _TURN = "turn"
 _TIES = frozenset(("tie", "tie (bothbad)", "tie(bothbad)", "both", "bothbad", "neither", "equal", "same", "draw", "0", "0.5"))
 _ERRORS = frozenset(("error", "failed", "none", ""))
 _SHOWN_FIRST = ("left", "model_a")
 """Files of these shapes show their first system first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Which of two answers is better: `preferred` is one of the systems `a` and `b`, or "tie".
+
+    `first` is the system that was shown first, empty if that is not known. `who` is the person, or the label of a machine.
+    """
+
+    query: str
+    a: str
+    b: str
+    preferred: str
+    first: str = ""
+    who: str = ""
+
+    @property
+    def is_machine(self) -> bool:
+        """Whether a machine gave it, as its name says."""
+        return bool(label_of(self.who))
+
+    @property
+    def answers(self) -> tuple[str, str, str]:
+        """The two answers, whatever their order."""
+        return (self.query, *sorted((self.a, self.b)))  # type: ignore[return-value]
+
+
+def is_known_judge(who: str) -> bool:
+    """Whether a name says that people or that a machine judged: an unknown machine must not count as people."""
+    plain = who.casefold()
+    return not plain or plain.startswith(HUMAN_PREFIX) or bool(label_of(who)) or _PEOPLE.fullmatch(plain) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +76,14 @@ class PreferenceFile:
 def read_preferences(path: str) -> PreferenceFile:
     """The preferences of a file in any of the known shapes; rows without a preference are counted."""
     table = open_table(open_source(path))
-    reader = _Reader(table)
+    reader = _PreferenceReader(table)
     preferences = tuple(reader.read())
     if not preferences:
         raise InputError("the file has no preference", fix="write rows with query, a, b and preferred", source=table.source)
     return PreferenceFile(table.source, preferences, reader.notes())
 
 
-class _Reader:
+class _PreferenceReader:
     """Reads the rows of one table."""
 
     def __init__(self, table: SourceTable) -> None:
@@ -67,7 +106,7 @@ class _Reader:
             elif self._pair is None:
                 yield from self._by_scores(plain, query, line)
             elif "g1_winner" in self._known:
-                yield from self._both_orders(plain, query)
+                yield from self._both_orders(plain, query, line)
             else:
                 yield from self._one(plain, query, line)
 
@@ -85,17 +124,26 @@ class _Reader:
         turn = row.get(_TURN)
         return str(value) if turn in (None, "", 1, "1") else f"{value}/{turn}"
 
-    def _who(self, row: Mapping[str, Any]) -> str:
-        value = next((row[name] for name in _WHO if row.get(name) not in (None, "")), "")
+    def _who(self, row: Mapping[str, Any], line: int) -> str:
+        name = next((name for name in _WHO if row.get(name) not in (None, "")), _WHO[0])
+        value = row.get(name) or ""
         # MT-bench names the model and its prompt.
-        return str(value[0] if isinstance(value, Sequence) and not isinstance(value, str) and value else value)
+        who = str(value[0] if isinstance(value, Sequence) and not isinstance(value, str) and value else value).strip()
+        if not is_known_judge(who) and not self._known.keys() >= _BROWSER:
+            raise InputError(
+                f"{name} is {for_message(who)}, which does not say whether a person or a machine judged",
+                fix=f"write human:{for_message(who)} for a person, or llm:{for_message(who)} for a language model",
+                source=self._table.source,
+                line=line,
+            )
+        return who
 
     def _systems(self, row: Mapping[str, Any]) -> tuple[str, str] | None:
         assert self._pair is not None, "the caller checks this"
         a, b = (str(row.get(name) or "").strip() for name in self._pair)
         return (a, b) if a and b and a != b else None
 
-    def _both_orders(self, row: Mapping[str, Any], query: str) -> Iterator[Preference]:
+    def _both_orders(self, row: Mapping[str, Any], query: str, line: int) -> Iterator[Preference]:
         """A row of MT-bench: the first game shows model_1 first, the second one model_2."""
         systems = self._systems(row)
         if systems is None:
@@ -106,7 +154,7 @@ class _Reader:
             if winner is None:
                 self._drop("of a judge that failed")
             else:
-                yield Preference(query, *systems, winner, first, self._who(row))
+                yield Preference(query, *systems, winner, first, self._who(row, line))
 
     def _one(self, row: Mapping[str, Any], query: str, line: int) -> Iterator[Preference]:
         systems = self._systems(row)
@@ -128,7 +176,7 @@ class _Reader:
         chosen = {"a": systems[0], "b": systems[1]}.get(winner, winner)
         first = row.get("first")
         shown = systems[0] if self._pair is not None and self._pair[0] in _SHOWN_FIRST else ""
-        yield Preference(query, *systems, chosen, str(first) if first in systems else shown, self._who(row))
+        yield Preference(query, *systems, chosen, str(first) if first in systems else shown, self._who(row, line))
 
     def _by_scores(self, row: Mapping[str, Any], query: str, line: int) -> Iterator[Preference]:
         """A row of LangSmith: the score of each experiment; the higher of two is preferred."""
@@ -141,7 +189,7 @@ class _Reader:
         for a, b in combinations(sorted(numbers), 2):
             better = TIE if numbers[a] == numbers[b] else max((a, b), key=numbers.__getitem__)
             known = [name for name in order if name in (a, b)] if isinstance(order, list) else []
-            yield Preference(query, a, b, better, str(known[0]) if known else "", self._who(row))
+            yield Preference(query, a, b, better, str(known[0]) if known else "", self._who(row, line))
 
 
 def _columns_winner(row: Mapping[str, Any]) -> str | None:

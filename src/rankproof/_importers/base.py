@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -296,6 +296,13 @@ class ImportCounts:
         reasons = self._dropped.setdefault(part, {})
         earlier = reasons.get(reason, Dropped(reason, 0, line))
         reasons[reason] = Dropped(reason, earlier.count + count, earlier.line)
+
+    def include(self, parts: Iterable[PartCount]) -> None:
+        """Counts what another reader read and dropped."""
+        for count in parts:
+            self.read(count.part, count.read)
+            for why in count.dropped:
+                self.drop(count.part, why.reason, line=why.line, count=why.count)
 
     def read_judgements(self, qrels: Qrels) -> None:
         """Counts the judgements of a file that was read whole."""

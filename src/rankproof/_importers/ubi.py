@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 
+import numpy as np
+
+from rankproof._data.arrays import BoolArray
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import Judgement, make_judge_label
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._data.validation import made_id
-from rankproof._importers.base import Imported, ImportOptions, ImportSource
+from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.cells import SETTING, SETTING_HELP, Thresholds, describe_thresholds, grade_by, thresholds_of
-from rankproof._importers.ubi_log import IMPRESSION, UbiLog, UbiRecord, may_have_records, records
-from rankproof._statistics.clicks import CLICK_MODELS, ClickLog, ClickModel, Pair, PairCounts, ShownList
+from rankproof._importers.search_log.log import Codes, Offsets, SearchLog, split_place
+from rankproof._importers.search_log.options import BOTS, CLICKS, LogOptions
+from rankproof._importers.search_log.read import USER, read_search_log
+from rankproof._importers.search_log.tables import EVENTS, SESSIONS
+from rankproof._importers.ubi_log import may_have_records, normalised_query, records
+from rankproof._statistics.clicks import CLICK_MODELS, ClickLog, ClickModel, Pair, PairCounts
 from rankproof.errors import InputError, UsageError, for_message
 
 IMPORTER = "ubi"
 SYSTEM = "production"
 """The name of the ranking that was shown last for each query."""
 _MODEL = "position"
-_CLICKS = {"click": 1.0, "click_through": 1.0}
-_BOTS = "bot,crawler,spider"
 _THRESHOLDS: Thresholds = (0.25, 0.75, 1.25)
-_PRIOR, _LEAST_SHOWN = 1.0, 10
+_PRIOR, _LEAST_SHOWN, _HOURS = 1.0, 10, 24
 _DIGEST_LENGTH = 8
 _SAMPLED, _SHOWN_RANKS, _SHOWN_ACTIONS = 50, 10, 5
 _MOST_WEIGHT = 1000.0
@@ -46,7 +53,7 @@ class ClickSettings:
     prior: float
     least_shown: int
     thresholds: Thresholds
-    bots: tuple[str, ...]
+    log: LogOptions
 
     @classmethod
     def of(cls, options: ImportOptions) -> ClickSettings:
@@ -60,7 +67,12 @@ class ClickSettings:
             _number(options, "prior", _PRIOR),
             math.ceil(_number(options, "min-impressions", _LEAST_SHOWN)),
             thresholds_of(options, _THRESHOLDS),
-            tuple(filter(None, map(str.strip, options.settings.get("bots", _BOTS).split(",")))),
+            LogOptions(
+                user=options.settings.get("user-field"),
+                user_option="--set user-field=FIELD",
+                bots=tuple(filter(None, map(str.strip, options.settings.get("bots", ",".join(BOTS)).split(",")))),
+                window=3600 * _number(options, "window", _HOURS),
+            ),
         )
 
     def label(self, counts: Mapping[Pair, PairCounts]) -> str:
@@ -86,7 +98,7 @@ def _number(options: ImportOptions, name: str, default: float) -> float:
 def _actions(text: str | None) -> dict[str, float]:
     """The weight of each action that counts as a click."""
     if text is None:
-        return _CLICKS
+        return dict.fromkeys(CLICKS, 1.0)
     weights = {}
     for part in text.split(","):
         name, equals, weight = part.strip().rpartition("=")
@@ -115,7 +127,9 @@ class UbiImporter:
         "prior": f"expected clicks of an average document that are added to each pair ({_PRIOR:g})",
         "min-impressions": f"pairs that were shown less often get no judgement ({_LEAST_SHOWN})",
         SETTING: f"{SETTING_HELP} ({','.join(map(str, _THRESHOLDS))}; 1 is an average document)",
-        "bots": f"ends of words in the client_id of bots, which are left out ({_BOTS})",
+        "bots": f"ends of words in the ids of users that are bots, which are left out ({','.join(BOTS)})",
+        "user-field": f"the field of the user ({USER})",
+        "window": f"hours after a query in which its events count ({_HOURS})",
     }
 
     def detect(self, source: ImportSource) -> bool:
@@ -127,21 +141,18 @@ class UbiImporter:
         """Judgements by clicks, and the ranking that was shown last."""
         how = ClickSettings.of(options)
         builder = DatasetBuilder(source, options)
-        log = _read_log(source, how, builder)
-        lists = [query.shown() for query in log.queries.values() if query.docs]
-        if not lists:
-            what = "no query lists the documents that were shown"
-            fix = "pass the file of queries with query_response_hit_ids, or events of the action impression"
-            raise InputError(what, fix=fix, source=source.name)
-        if not log.clicks:
-            raise InputError("no event is a click on a document that was shown", fix=_click_fix(log), source=source.name)
-        keys = {group: made_id("query", [group]) for group in log.texts}
-        clicks = ClickLog.of(lists)
+        log = _ClickedLists(_read_log(source, how.log), how.actions, builder.counts)
+        log.check(source)
+        groups = [normalised_query(text) for text in log.log.queries]
+        keys = {group: made_id("query", [group]) for group in groups}
+        for query in np.unique(log.queries).tolist():
+            builder.query(keys[groups[query]], log.log.queries[query])
+        clicks = log.clicks(groups)
         counts = _counts(clicks, how.model, source)
         label = how.label(counts)
-        imported = builder.imported(_judgements(counts, keys, how, label, log, builder), IMPORTER)
-        imported = replace(imported, runs={SYSTEM: _last_rankings(lists, keys)})
-        notes = (*_notes(clicks, how, label, log), *imported.report.notes)
+        imported = builder.imported(_judgements(counts, keys, how, label, builder), IMPORTER)
+        imported = replace(imported, runs={SYSTEM: log.last_rankings([keys[group] for group in groups])})
+        notes = (*_notes(clicks, how, label, log), *log.log.notes, *imported.report.notes)
         if not imported.dataset.is_judged:
             most = max(count.shown for count in counts.values())
             fix = f"add more of the log, or lower the limit with --set min-impressions={most}"
@@ -166,34 +177,98 @@ def _kinds(source: ImportSource, path: str) -> set[str]:
     return kinds if len(sampled) and all("query_id" in record.value for record in sampled) and "" not in kinds else set()
 
 
-def _read_log(source: ImportSource, how: ClickSettings, builder: DatasetBuilder) -> UbiLog:
-    log = UbiLog(how.actions, how.bots, builder.counts)
-    paths = source.plain_files
-    for record in records(source, *paths):
-        if record.is_query:
-            log.add_query(record)
-        elif not record.is_event:
-            builder.counts.read("other records")
-            builder.counts.drop("other records", "that are neither queries nor events", line=record.line)
-    for record in filter(_is_impression, records(source, *paths)):
-        log.add_impression(record)
-    log.count_ranks_from_1()
-    for record in records(source, *paths):
-        if record.is_event and not _is_impression(record):
-            log.add_event(record)
-    return log
+def _read_log(source: ImportSource, options: LogOptions) -> SearchLog:
+    for path in source.plain_files:
+        if not may_have_records(source, path):
+            raise InputError("no queries and no events of UBI", fix="pass rows with the column query_id", source=path)
+    return read_search_log(source, options)
 
 
-def _click_fix(log: UbiLog) -> str:
-    """What to change where no event counts as a click."""
-    if log.other_actions and not log.unused_clicks:
-        listed = ", ".join(for_message(name) or "none" for name, _ in log.other_actions.most_common(_SHOWN_ACTIONS))
-        return f"the other actions are {listed}: name those that are clicks, as in --set actions=click,add_to_cart=3"
-    return "pass the events of these queries, with the query_id and the object_id that the queries list"
+class _ClickedLists:
+    """The lists of a log and the clicks on them; rows that do not count are counted with their reason."""
 
+    def __init__(self, log: SearchLog, actions: Mapping[str, float], counts: ImportCounts) -> None:
+        self.log, self._counts, self._actions = log, counts, actions
+        counts.include(log.counts)
+        sessions, events = log.sessions, log.events
+        self._has_text = sessions.query >= 0
+        self._drop(SESSIONS, ~self._has_text, "without a user_query", sessions.place)
+        weights = np.array([*(actions.get(name, 0.0) for name in log.actions), 0.0])[events.action]
+        self.other_actions = np.bincount(events.action[weights == 0], minlength=len(log.actions)).tolist()
+        """How many events there are of each action of the log that is no click."""
+        left = np.ones(len(events), dtype=bool)
+        for dropped, reason in (
+            (weights == 0, "of other actions"),
+            (~self._has_text[events.session], "of sessions without a user_query"),
+            (sessions.lengths[events.session] == 0, "of a query without a list of documents shown"),
+            (events.slot == 0, "without an object_id"),
+        ):
+            self._drop(EVENTS, left & dropped, reason, events.place)
+            left &= ~dropped
+        clicks = events.part(left)
+        self.count = len(clicks)
+        self.moved = int(np.count_nonzero((clicks.named_rank > 0) & (clicks.named_rank != clicks.rank)))
+        """Clicks whose event names another rank than the list."""
+        self._weights = np.zeros(len(sessions.docs))
+        # Of several actions on a document, the highest weight counts.
+        np.maximum.at(self._weights, sessions.offsets[clicks.session] + clicks.slot - 1, weights[left])
 
-def _is_impression(record: UbiRecord) -> bool:
-    return record.is_event and record.text("action_name") == IMPRESSION
+    def _drop(self, part: str, rows: BoolArray, reason: str, place: Offsets) -> None:
+        if rows.any():
+            line = split_place(self.log.sources, int(place[rows].min()))[1]
+            self._counts.drop(part, reason, line=line, count=int(rows.sum()))
+
+    @property
+    def queries(self) -> Codes:
+        """The query of each session that has one."""
+        return self.log.sessions.query[self._has_text]
+
+    @cached_property
+    def _rows(self) -> BoolArray:
+        """The documents shown that count."""
+        sessions = self.log.sessions
+        return np.asarray(np.repeat(self._has_text, sessions.lengths) & (sessions.docs >= 0))
+
+    def check(self, source: ImportSource) -> None:
+        """Raises an error if nothing is left that a click model could use."""
+        if not len(self.log.sessions):
+            what = f"no session is left: {'; '.join(self.log.dropped())}"
+            fix = "correct the rows that were dropped; --set user-field=FIELD names the field of the user"
+            raise InputError(what, fix=fix, source=source.name)
+        if not self._rows.any():
+            what = "no query lists the documents that were shown"
+            fix = "pass the file of queries with query_response_hit_ids, or events of the action impression"
+            raise InputError(what, fix=fix, source=source.name)
+        if not self.count:
+            raise InputError("no event is a click on a document that was shown", fix=self._click_fix(), source=source.name)
+
+    def _click_fix(self) -> str:
+        """What to change where no event counts as a click."""
+        if self.log.actions and self._actions.keys().isdisjoint(self.log.actions):
+            listed = ", ".join(for_message(name) or "none" for name in self.log.actions[:_SHOWN_ACTIONS])
+            return f"the other actions are {listed}: name those that are clicks, as in --set actions=click,add_to_cart=3"
+        return "pass the events of these queries, with the query_id and the object_id that the queries list"
+
+    def clicks(self, groups: Sequence[str]) -> ClickLog:
+        """The impressions with their clicks; `groups` names the query of each code."""
+        log, sessions = self.log, self.log.sessions
+        session = np.repeat(np.arange(len(sessions)), sessions.lengths)[self._rows]
+        keys = sessions.query[session].astype(np.int64) * len(log.docs) + sessions.docs[self._rows]
+        keys, pair = np.unique(keys, return_inverse=True)
+        queries, docs = (codes.tolist() for codes in np.divmod(keys, len(log.docs)))
+        pairs = tuple((groups[query], log.docs[doc]) for query, doc in zip(queries, docs, strict=True))
+        rank = sessions.ranks[self._rows].astype(np.intp) - 1
+        return ClickLog.of(pairs, pair, rank, self._weights[self._rows], session)
+
+    def last_rankings(self, keys: Sequence[str]) -> Run:
+        """The list that was shown last for each query; `keys` has its id by code."""
+        sessions, log = self.log.sessions, self.log
+        shown = np.flatnonzero(self._has_text & (sessions.lengths > 0))
+        shown = shown[np.argsort(sessions.time[shown], kind="stable")]
+        last = dict(zip(sessions.query[shown].tolist(), shown.tolist(), strict=True))
+        lists = {query: sessions.docs[sessions.offsets[at] : sessions.offsets[at + 1]] for query, at in last.items()}
+        rankings = {keys[query]: [log.docs[doc] for doc in docs.tolist() if doc >= 0] for query, docs in lists.items()}
+        return Run(rankings, name=SYSTEM, source=SYSTEM)
 
 
 def _judgements(
@@ -201,12 +276,9 @@ def _judgements(
     keys: Mapping[str, str],
     how: ClickSettings,
     label: str,
-    log: UbiLog,
     builder: DatasetBuilder,
 ) -> Iterator[Judgement | None]:
     """The grade of each pair that was shown often enough."""
-    for group, text in log.texts.items():
-        builder.query(keys[group], text)
     for (group, doc), count in counts.items():
         builder.counts.read("judgements")
         if count.shown < how.least_shown:
@@ -216,11 +288,7 @@ def _judgements(
         yield Judgement(keys[group], doc, grade, judge_label=label)
 
 
-def _last_rankings(lists: Sequence[ShownList], keys: Mapping[str, str]) -> Run:
-    return Run({keys[list_.query]: list(list_.docs) for list_ in lists}, name=SYSTEM, source=SYSTEM)
-
-
-def _notes(clicks: ClickLog, how: ClickSettings, label: str, log: UbiLog) -> Iterator[str]:
+def _notes(clicks: ClickLog, how: ClickSettings, label: str, log: _ClickedLists) -> Iterator[str]:
     """The model, what it assumes, the click-through rates by rank, and what limits the judgements."""
     model = how.model
     yield f"judgements are made from clicks, not by people ({label}): {model.source}; it assumes that {model.assumes}"
@@ -239,15 +307,14 @@ def _notes(clicks: ClickLog, how: ClickSettings, label: str, log: UbiLog) -> Ite
     shown = list(zip(counts.rates.tolist(), counts.shown.tolist(), strict=True))[:_SHOWN_RANKS]
     rates = ", ".join(f"{rank}: {rate:.3f} of {number:,.0f}" for rank, (rate, number) in enumerate(shown, start=1) if number)
     yield f"clicks per impression by rank: {rates}"
-    yield f"the system {SYSTEM} is the list that comes last in the log for each query"
-    if log.other_actions:
-        more = len(log.other_actions) - _SHOWN_ACTIONS
-        listed = ", ".join(
-            f"{for_message(name) or 'none'} {count:,}" for name, count in log.other_actions.most_common(_SHOWN_ACTIONS)
-        )
+    yield f"the system {SYSTEM} is the list that was shown last for each query"
+    others = Counter({name: count for name, count in zip(log.log.actions, log.other_actions, strict=True) if count})
+    if others:
+        more = len(others) - _SHOWN_ACTIONS
+        listed = ", ".join(f"{for_message(name) or 'none'} {count:,}" for name, count in others.most_common(_SHOWN_ACTIONS))
         yield f"other actions: {listed}{f' and {more} more' if more > 0 else ''}; count them with --set actions=NAME=WEIGHT,…"
     if log.moved:
-        of = pluralise(log.clicks, "click")
+        of = pluralise(log.count, "click")
         yield f"{log.moved:,} of {of} name another rank than the list of documents shown; the list counts"
 
 

@@ -8,6 +8,8 @@ import json
 import math
 import mmap
 import os
+import re
+import stat
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankproof._data import format_versions
-from rankproof._io.files import write_blocks
+from rankproof._io.files import open_plain_file, write_blocks
 from rankproof._io.temporary import try_lock
-from rankproof.errors import ExternalError, RankproofError, escape_invisible
+from rankproof.errors import ExternalError, InputError, RankproofError, escape_invisible
 
 Arrays = Mapping[str, NDArray[Any]]
 Block = Arrays
@@ -96,19 +98,27 @@ def record_at(data: memoryview, start: int) -> JournalRecord | None:
     at = start + _RECORD_HEADER.size
     try:
         shapes = json.loads(bytes(data[at : at + header]))
-        return JournalRecord(_arrays_at(data, at + _aligned(header, _RECORD_HEADER.size), shapes), seconds, end)
-    except (ValueError, TypeError, OverflowError):
+        return JournalRecord(_arrays_at(data, at + _aligned(header, _RECORD_HEADER.size), shapes)[0], seconds, end)
+    except _MALFORMED:
         return None
 
 
-def _arrays_at(data: memoryview, start: int, shapes: Iterable[tuple[str, str, Sequence[int]]]) -> dict[str, NDArray[Any]]:
-    """The arrays of these names, types and shapes from `start` on, as views of the data."""
-    arrays = {}
+_MALFORMED = (ValueError, TypeError, LookupError, OverflowError, RecursionError)
+"""The errors of a header that rankproof did not write; its digest may be right."""
+_TYPE = re.compile(r"[<>|][biufS][0-9]{1,9}")
+
+
+def _arrays_at(data: memoryview, start: int, shapes: Iterable[tuple[str, str, Sequence[int]]]) -> tuple[Arrays, int]:
+    """The arrays of these names, types and shapes from `start` on, as views of the data, and where they end."""
+    arrays: dict[str, NDArray[Any]] = {}
     for name, kind, shape in shapes:
+        if not isinstance(name, str) or not _TYPE.fullmatch(kind) or any(type(size) is not int or size < 0 for size in shape):
+            raise ValueError(name)
         dtype, count = np.dtype(kind), math.prod(shape)
-        arrays[name] = np.frombuffer(data, dtype, count, start).reshape(shape)
+        # An empty array at the very end has no byte that it could be a view of.
+        arrays[name] = np.frombuffer(data, dtype, count, start).reshape(shape) if count else np.empty(shape, dtype)
         start += _aligned(count * dtype.itemsize)
-    return arrays
+    return arrays, start
 
 
 def _pad_content(content: bytes, before: int = 0) -> bytes:
@@ -131,6 +141,9 @@ class Journal:
         except OSError as error:
             raise cache_io_error(path, error) from None
         self._file = FileIO(handle, "r+")
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            self._file.close()
+            raise ExternalError(escape_invisible(f"{path}: is not a plain file; remove it, or {OTHER_CACHE_FIX}"))
         if not try_lock(handle):
             self._file.close()
             what = f"{path}: another rankproof {at_work}"
@@ -242,11 +255,10 @@ class ArrayFile:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Name, type and shape of each array, the facts, and where the first array and the footer start."""
+    """The arrays, the facts, and where the footer starts."""
 
-    shapes: Sequence[tuple[str, str, Sequence[int]]]
+    arrays: Arrays
     facts: Mapping[str, Any]
-    first: int
     footer: int
 
 
@@ -266,11 +278,13 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any] | ArrayBlocks], f
 def open_arrays(path: Path) -> ArrayFile:
     """The file; its checksum is verified once in a process, and a damaged file is removed and reported."""
     try:
-        with open(path, "rb") as file:
+        with open_plain_file(os.fspath(path)) as file:
             state = os.fstat(file.fileno())
             data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)) if state.st_size else memoryview(b"")
     except OSError as error:
         raise cache_io_error(path, error) from None
+    except InputError:
+        raise _damaged(path, "no plain file") from None
     layout = _layout(data)
     if layout is None:
         raise _damaged(path, "wrong size or header")
@@ -280,7 +294,7 @@ def open_arrays(path: Path) -> ArrayFile:
         _verified.add(_state(state))
         # Checking has read the whole file; what is not used should not count as memory of this process.
         _release_pages(data)
-    return ArrayFile(path, _arrays_at(data, layout.first, layout.shapes), layout.facts, len(data))
+    return ArrayFile(path, layout.arrays, layout.facts, len(data))
 
 
 def _content(arrays: Mapping[str, NDArray[Any] | ArrayBlocks], facts: Mapping[str, Any]) -> Iterator[bytes | memoryview]:
@@ -323,18 +337,13 @@ def _layout(data: memoryview) -> _Layout | None:
         return None
     try:
         head = json.loads(bytes(data[_HEADER.size : _HEADER.size + length]))
-        shapes, facts, first = head["arrays"], head["facts"], _aligned(_HEADER.size + length)
-        footer = first + sum(_aligned(_byte_count(kind, shape)) for _, kind, shape in shapes)
-    except (ValueError, KeyError, TypeError, OverflowError):
+        arrays, footer = _arrays_at(data, _aligned(_HEADER.size + length), head["arrays"])
+        facts = head["facts"]
+    except _MALFORMED:
         return None
-    return _Layout(shapes, facts, first, footer) if footer + _FOOTER.size == size else None
-
-
-def _byte_count(kind: str, shape: Sequence[int]) -> int:
-    dtype = np.dtype(kind)
-    if dtype.kind not in _KINDS or not dtype.isnative or min(shape, default=0) < 0:
-        raise ValueError(kind)
-    return math.prod(shape) * dtype.itemsize
+    if not isinstance(facts, dict) or not all(array.dtype.isnative for array in arrays.values()):
+        return None
+    return _Layout(arrays, facts, footer) if footer + _FOOTER.size == size else None
 
 
 def _release_pages(data: memoryview) -> None:
@@ -351,9 +360,9 @@ def _digest(data: memoryview) -> bytes:
     return digest.digest()
 
 
-def _state(stat: os.stat_result) -> tuple[int, ...]:
+def _state(status: os.stat_result) -> tuple[int, ...]:
     # Not the path: a file that was replaced has another inode or time, and is verified again.
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _damaged(path: Path, what: str) -> ExternalError:

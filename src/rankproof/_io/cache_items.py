@@ -165,26 +165,27 @@ class CacheHold:
             self.release()
 
 
-def _check_owner(home: Path) -> None:
+def _check_owner(folder: Path) -> None:
     """Rejects a folder into which other users can put files: what is read from the cache becomes a number of a result."""
-    try:
-        state = home.stat()
-    except OSError:
-        return
     if not hasattr(os, "geteuid"):
+        return
+    try:
+        state = folder.stat()
+    except OSError:
         return
     from rankproof._io.array_files import OTHER_CACHE_FIX
 
     if state.st_uid not in (os.geteuid(), _ROOT):
-        raise ExternalError(escape_invisible(f"{home}: the cache folder belongs to another user; {OTHER_CACHE_FIX}"))
+        raise ExternalError(escape_invisible(f"{folder}: the cache folder belongs to another user; {OTHER_CACHE_FIX}"))
     if state.st_mode & stat.S_IWOTH:
-        what = f"{home}: every user can write to the cache folder"
-        raise ExternalError(escape_invisible(f"{what}; run: chmod o-w {shlex.quote(str(home))}"))
+        what = f"{folder}: every user can write to the cache folder"
+        raise ExternalError(escape_invisible(f"{what}; run: chmod o-w {shlex.quote(str(folder))}"))
 
 
 def _lock_cache(home: Path) -> _CacheLock | None:
     """The lock of this process, after a process that clears the folder; None where no file can be written."""
-    _check_owner(home)
+    for folder in (home, *(home / kind for kind in KINDS)):
+        _check_owner(folder)
     try:
         home.mkdir(mode=0o755, parents=True, exist_ok=True)
         handle = os.open(home / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)

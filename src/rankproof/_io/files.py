@@ -34,7 +34,7 @@ _BUFFER_BYTES = 1 << 20
 def write_blocks(path: str, blocks: Iterable[bytes | memoryview]) -> None:
     """Replaces the file's content atomically, compressed for the suffixes .gz and .zst; a failure leaves the old content.
 
-    A device or pipe is written directly, and a symbolic link is kept.
+    A character device is written directly, and a symbolic link is kept. Opening a pipe would wait for a reader.
     """
     if not path:
         raise UsageError("the path of the file to write is empty", fix="specify the file")
@@ -44,12 +44,20 @@ def write_blocks(path: str, blocks: Iterable[bytes | memoryview]) -> None:
         target = os.path.realpath(path)
         old = _mode(target)
         content = _compressed(path, blocks)
-        if old is not None and not stat.S_ISREG(old):
+        if old is not None and stat.S_ISCHR(old):
             _write_into(target, content)
         else:
+            check_output_kind(path)
             _replace(target, content, old)
     except OSError as error:
         raise _write_error(path, error) from None
+
+
+def check_output_kind(path: str) -> None:
+    """Refuses to write into a pipe, a socket or a block device."""
+    mode = _mode(path)
+    if mode is not None and not stat.S_ISCHR(mode) and (kind := _special_kind(mode)):
+        raise UsageError(f"{path} is {kind}, not a file", fix="specify a file that does not exist yet")
 
 
 def _replace(target: str, content: Iterable[bytes | memoryview], old: int | None) -> None:
@@ -213,11 +221,14 @@ def check_plain_file(path: str, name: str | None = None) -> None:
 
 
 def _check_kind(mode: int, name: str) -> None:
-    for is_kind, words in _KINDS:
-        if is_kind(mode):
-            raise file_error("special", source=name, kind=words)
+    if kind := _special_kind(mode):
+        raise file_error("special", source=name, kind=kind)
     if stat.S_ISDIR(mode):
         raise file_error("directory", source=name)
+
+
+def _special_kind(mode: int) -> str | None:
+    return next((words for is_kind, words in _KINDS if is_kind(mode)), None)
 
 
 def _path_within(path: str, folder: str) -> str:

@@ -8,9 +8,9 @@ from itertools import combinations
 
 from rankproof._data.answers import Answers
 from rankproof._data.identity import identity_key
-from rankproof._data.preferences import TIE, Preference
 from rankproof._data.qrels import make_judge_label
 from rankproof._data.wording.remarks import without_thinking
+from rankproof._formats.preferences import TIE, Preference
 from rankproof._io.open import Progress
 from rankproof._judge.claims.base import DIGEST_LENGTH, Ask, FailedAsk, ModelCalls, estimate_asks
 from rankproof._llm.budget import Estimate

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from rankproof._analysis.inputs import input_from_results
-from rankproof._analysis.query_groups import by_length
+from rankproof._analysis.query_groups import COMPLEXITY, by_length, group_queries
 from rankproof._data.answers import NO_SEGMENT_FIELDS, Answer, References, references_from_queries
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import highest_grade
@@ -20,12 +22,13 @@ from rankproof._evaluation.claim_verdicts import matching_label
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._report.claims import MAX_ANSWER_LENGTH, ClaimColumns, round_column, text_size, truncate, utf16_length
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
-from rankproof.errors import InputError
+from rankproof.errors import InputError, UsageError
 from rankproof.measures._base import Measure
 from rankproof.measures._claim_base import judge_of_measure
 
 SNIPPET_LENGTHS = (300, 240, 180, 120, 80, 50, 25, 0)
 MAX_TEXT_SIZE = 14_000_000
+MAX_FIELD_SIZE = 300_000
 
 
 class DocumentList:
@@ -43,19 +46,39 @@ class DocumentList:
         return [self.index_of(doc) for doc in docs]
 
     def columns(
-        self, snippets: Mapping[str, str], titles: Mapping[str, int], urls: Mapping[str, str]
-    ) -> dict[str, list[str] | list[int]]:
-        """The ids, the snippets, cut so that the page stays small, the UTF-16 lengths of the titles at their start, and the URLs.
+        self,
+        snippets: Mapping[str, str],
+        titles: Mapping[str, int],
+        urls: Mapping[str, str],
+        fields: Mapping[str, Mapping[str, str]],
+    ) -> dict[str, list[str] | list[int] | dict[str, list[str]]]:
+        """The ids, the snippets, the UTF-16 lengths of the titles at their start, the URLs and the other fields by name.
 
-        There are no URLs if no document has one.
+        Snippets are cut and large fields left out so that the page stays small. There are no URLs if no document has one.
         """
         texts = [snippets.get(doc, "") for doc in self._indices]
         at = bisect_left(SNIPPET_LENGTHS, -MAX_TEXT_SIZE, key=lambda length: -text_size(texts, length))
         length = SNIPPET_LENGTHS[min(at, len(SNIPPET_LENGTHS) - 1)]
         title_lengths = [utf16_length(snippets.get(doc, "")[: titles.get(doc, 0)]) for doc in self._indices]
         addresses = [urls.get(doc, "") for doc in self._indices] if any(doc in urls for doc in self._indices) else []
-        cut = [truncate(text, length) for text in texts]
-        return {"ids": list(self._indices), "texts": cut, "titles": title_lengths, "urls": addresses}
+        return {
+            "ids": list(self._indices),
+            "texts": [truncate(text, length) for text in texts],
+            "titles": title_lengths,
+            "urls": addresses,
+            "fields": self._field_columns(fields),
+        }
+
+    def _field_columns(self, fields: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
+        """The values of the most frequent fields that fit; an empty text where a document has none."""
+        names = Counter(name for doc in self._indices for name in fields.get(doc, ()))
+        columns, left = dict[str, list[str]](), MAX_FIELD_SIZE
+        for name, _ in names.most_common():
+            column = [fields.get(doc, {}).get(name, "") for doc in self._indices]
+            if (size := text_size([name, *column], SNIPPET_LENGTHS[0])) <= left:
+                columns[name] = column
+                left -= size
+        return columns
 
 
 def answers_by_query(
@@ -232,11 +255,14 @@ MAX_SEGMENT_VALUES = 40
 
 
 def segment_columns(results: ExperimentResult) -> list[dict[str, Any]]:
-    """Each field with its values and the index of the value of every query, -1 for none."""
+    """Each field, the length and the groups of judged queries, with values and the index of that of every query, -1 for none."""
     inputs = input_from_results(results, needs_judgements=False)
     groups = by_length(replace(inputs, result=replace(inputs.result, queries=results.queries))).segments
     columns: dict[str, Mapping[str, str]] = {name: _segment_values(results, name) for name in _segment_fields(results)}
     columns["length"] = {query: name for name, queries in groups.items() for query in queries}
+    for by in ("relevant", COMPLEXITY) if results.is_judged else ():
+        with suppress(UsageError):
+            columns[by] = {query: name for name, queries in group_queries(inputs, by).segments.items() for query in queries}
     return [
         _encode_segments(results, name, column)
         for name, column in columns.items()
@@ -377,7 +403,9 @@ def _details(
         "grades": [grade for docs in judgements for grade in docs.values()],
     }
     return {
-        "documents": documents.columns({**results.contexts, **results.snippets}, results.titles, results.urls),
+        "documents": documents.columns(
+            {**results.contexts, **results.snippets}, results.titles, results.urls, results.document_fields
+        ),
         "judged": judged,
         "systems": systems,
         "references": references_by_query(results, references),

@@ -213,12 +213,12 @@ class ExperimentResult(ViewedTables):
 
     `queries` are those that were run, in the order of the times of every system: judged queries first, then those that are run
     for their answers alone. `result` has the systems in the order of `system_runs`. `snippets` has the beginning of each document
-    in the judgements or at the top of a ranking, `titles` how many characters of it are the title, `urls` its URL. `rel` is the
-    lowest grade that counts as relevant; with `judged_only`, rankings are measured without their unjudged documents. `chunks` has
-    the values of systems that rank chunks, before their rankings are collapsed to documents. `answers` has the measures of
-    answers. `judged_documents` has the judged document of each passage in the input of an answer, where the two differ;
-    `contexts` has the texts of these passages by id, where they are known. `labels` are the files in which people check a
-    machine judge; they need not exist.
+    in the judgements or at the top of a ranking, `titles` how many characters of it are the title, `urls` its URL and
+    `document_fields` its other fields. `rel` is the lowest grade that counts as relevant; with `judged_only`, rankings are
+    measured without their unjudged documents. `chunks` has the values of systems that rank chunks, before their rankings are
+    collapsed to documents. `answers` has the measures of answers. `judged_documents` has the judged document of each passage in
+    the input of an answer, where the two differ; `contexts` has the texts of these passages by id, where they are known. `labels`
+    are the files in which people check a machine judge; they need not exist.
     """
 
     name: str
@@ -238,6 +238,7 @@ class ExperimentResult(ViewedTables):
     answers: Result | None = None
     urls: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, int] = field(default_factory=dict)
+    document_fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     judged_documents: Mapping[str, str] = field(default_factory=dict)
     contexts: Mapping[str, str] = field(default_factory=dict)
     decision_settings: DecisionSettings = field(default_factory=DecisionSettings)

@@ -159,6 +159,7 @@ def load_results(
         judged_documents=document.answers.judged_documents if document.answers else {},
         titles={doc: max(0, snippet.title) for doc, snippet in snippets.items() if snippet.title is not None},
         urls={doc: snippet.url for doc, snippet in snippets.items() if snippet.url is not None},
+        document_fields={doc: snippet.fields for doc, snippet in snippets.items() if snippet.fields is not None},
         labels=label_files(folder),
     )
     results = checked_results(stored, values.plain, reader.error)
@@ -210,6 +211,7 @@ class _Snippet:
     text: str
     title: int | None = None
     url: str | None = None
+    fields: dict[str, str] | None = None
 
 
 def _read_snippets(folder: str) -> dict[str, _Snippet]:
@@ -387,5 +389,7 @@ def _write_run_file(run: Run, folder: str, start: str) -> str:
 
 def _snippet_lines(results: ExperimentResult) -> Iterator[bytes]:
     for doc, text in results.snippets.items():
-        line = plain_record(_Snippet(doc, text, results.titles.get(doc), results.urls.get(doc)))
+        fields = results.document_fields.get(doc)
+        snippet = _Snippet(doc, text, results.titles.get(doc), results.urls.get(doc), None if fields is None else dict(fields))
+        line = plain_record(snippet)
         yield escape_json(json.dumps(line, ensure_ascii=False)).encode() + b"\n"

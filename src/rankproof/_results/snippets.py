@@ -1,14 +1,17 @@
-"""Snippets: the beginnings of documents, and their titles and URLs, which reports and analyses show."""
+"""Snippets: the beginnings of documents, and their titles, URLs and other fields, which reports and analyses show."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from rankproof._data.corpus import TextRecord
 from rankproof._data.dataset import Dataset
 from rankproof._data.run import Run
 
 _SNIPPET_LENGTH = 300
 _SNIPPET_DEPTH = 20
+_MOST_FIELDS = 12
 
 
 def build_snippets(dataset: Dataset, runs: Iterable[Run], replies: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -36,6 +39,23 @@ def document_urls(dataset: Dataset, docs: Iterable[str]) -> dict[str, str]:
     """The field `url` of the documents that have one."""
     urls = ((doc, dataset.corpus[doc].fields.get("url")) for doc in docs if doc in dataset.corpus)
     return {doc: url for doc, url in urls if isinstance(url, str) and url.strip()}
+
+
+def document_fields(dataset: Dataset, docs: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The other fields of the documents that have some, without `url`."""
+    shown = ((doc, short_fields(dataset.corpus[doc])) for doc in docs if doc in dataset.corpus)
+    others = ((doc, {name: text for name, text in fields.items() if name != "url"}) for doc, fields in shown)
+    return {doc: fields for doc, fields in others if fields}
+
+
+def short_fields(record: TextRecord) -> dict[str, str]:
+    """The other fields of a record as short texts."""
+    shown = {name: _clipped(_field_text(value)) for name, value in record.fields.items() if value not in (None, "")}
+    return dict(list(shown.items())[:_MOST_FIELDS])
+
+
+def _field_text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _document_snippet(dataset: Dataset, doc: str) -> str:

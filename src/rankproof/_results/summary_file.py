@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -29,7 +30,7 @@ def summary_content(document: Mapping[str, Any], folder: str, files: Iterable[st
 
 
 def read_summary(folder: str) -> dict[str, Any] | None:
-    """The document, None if it is missing, of another version or edited, or if a file that it lists has another size."""
+    """The document, None if it is missing, of another version or edited, or if a listed file is a link or of another size."""
     try:
         with open_plain_file(os.path.join(folder, DECISION_FILE), folder) as file:
             content = file.read(_MAX_BYTES + 1)
@@ -51,12 +52,19 @@ def _checked(content: bytes) -> dict[str, Any] | None:
 
 
 def _has_files(folder: str, sizes: Any) -> bool:
-    """Whether the folder holds these files in these sizes."""
-    return isinstance(sizes, dict) and all(_size(folder, name) == size for name, size in sizes.items())
+    """Whether the folder holds these files in these sizes, none of them by a link."""
+    if not isinstance(sizes, dict):
+        return False
+    parents = {name.rpartition("/")[0] for name in sizes} - {""}
+    return all(map(stat.S_ISDIR, (_status(folder, name)[0] for name in parents))) and all(
+        stat.S_ISREG((status := _status(folder, name))[0]) and status[1] == size for name, size in sizes.items()
+    )
 
 
-def _size(folder: str, name: str) -> int:
+def _status(folder: str, name: str) -> tuple[int, int]:
+    """The mode and size; a mode of 0 if it is missing."""
     try:
-        return os.stat(os.path.join(folder, *name.split("/"))).st_size
+        status = os.lstat(os.path.join(folder, *name.split("/")))
     except (OSError, ValueError):
-        return -1
+        return 0, 0
+    return status.st_mode, status.st_size

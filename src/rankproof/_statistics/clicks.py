@@ -5,10 +5,9 @@ Every model compares the clicks on a document with those expected of an average 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +20,6 @@ Pair = tuple[str, str]
 """A query and a document."""
 
 _TINY = 1e-12
-
-
-class ShownList(NamedTuple):
-    """Documents that were shown for a query, best rank first, their ranks from 1, and the weight of the clicks on each."""
-
-    query: str
-    docs: tuple[str, ...]
-    ranks: tuple[int, ...]
-    clicks: Mapping[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,25 +36,13 @@ class ClickLog:
     examined: BoolArray
 
     @classmethod
-    def of(cls, lists: Iterable[ShownList]) -> ClickLog:
-        """The impressions of the lists."""
-        places: dict[Pair, int] = {}
-        pair, rank, clicks, examined = list[int](), list[int](), list[float](), list[bool]()
-        for list_ in lists:
-            pair += [places.setdefault((list_.query, doc), len(places)) for doc in list_.docs]
-            rank += list_.ranks
-            own = [list_.clicks.get(doc, 0.0) for doc in list_.docs] if list_.clicks else [0.0] * len(list_.docs)
-            last = max((at for at, weight in enumerate(own) if weight > 0), default=len(own) - 1)
-            clicks += own
-            examined += [at <= last for at in range(len(own))]
-        ranks = np.array(rank, dtype=np.intp) - 1
-        return cls(
-            tuple(places),
-            np.array(pair, dtype=np.intp),
-            ranks,
-            np.array(clicks, dtype=np.float64),
-            np.array(examined, dtype=bool),
-        )
+    def of(cls, pairs: tuple[Pair, ...], pair: IntpArray, rank: IntpArray, clicks: FloatArray, list_: IntpArray) -> ClickLog:
+        """The impressions of lists, best rank first; `list_` is the list of each, in ascending order."""
+        at = np.arange(len(pair))
+        last = np.full(int(list_.max(initial=-1)) + 1, -1, dtype=np.intp)
+        clicked = np.flatnonzero(clicks > 0)
+        np.maximum.at(last, list_[clicked], clicked)
+        return cls(pairs, pair, rank, clicks, (at <= last[list_]) | (last[list_] < 0))
 
     def by_rank(self) -> RankCounts:
         """Impressions and clicks at each rank, over all queries."""

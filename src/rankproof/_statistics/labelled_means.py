@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._statistics.decision_rule import PairEstimates, further_query, standard_errors
+from rankproof._statistics.decision_rule import PairEstimates, further_query, group_means, standard_errors
 from rankproof._statistics.distributions import student_above, student_quantile
 
 MIN_LABELLED = 30
@@ -35,7 +35,9 @@ class LabelledMeans:
 
     `residuals` has the rows of people's values less the weighted judge's, `people` those of people alone, both around their mean;
     `human` has people's values with their `weights`, `fitted` is 1 if a weight was fitted, which takes a degree of freedom.
-    `labelled` and `unlabelled` are the numbers of labelled and other questions, the effective ones of weighted questions.
+    `labelled` and `unlabelled` are the numbers of labelled and other questions, the effective ones of weighted questions. If
+    questions are in groups, the rows are of groups, `labelled` is the effective number of labelled groups, and the residuals have
+    the judge's part too.
     """
 
     means: FloatArray
@@ -125,13 +127,20 @@ def contrast_trace(covariance: FloatArray) -> float:
 
 
 def labelled_means(
-    human: FloatArray, judged: FloatArray, unlabelled: FloatArray, weights: FloatArray | None = None
+    human: FloatArray,
+    judged: FloatArray,
+    unlabelled: FloatArray,
+    weights: FloatArray | None = None,
+    groups: IntArray | None = None,
 ) -> LabelledMeans:
     """The means over all questions, from people's values of labelled ones and the judge's of the same and of other questions.
 
     Rows are questions and columns systems; the labelled questions are a random sample of all. `weights` are those of the labelled
-    questions, then of the others.
+    questions, then of the others, and so are `groups`: questions of one group, such as the turns of a conversation, may depend on
+    each other.
     """
+    if groups is not None:
+        return _means_of_groups(human, judged, unlabelled, weights, groups)
     labelled = len(human)
     own = np.ones(labelled) if weights is None else weights[:labelled]
     rest = np.ones(len(unlabelled)) if weights is None else weights[labelled:]
@@ -142,6 +151,46 @@ def labelled_means(
     residuals = people.rows - weight * same.rows if weight else people.rows
     own_weights = None if weights is None else own
     return LabelledMeans(means, weight, residuals, covariance, human, people.rows, own_weights, people.size, other.size)
+
+
+def _means_of_groups(
+    human: FloatArray, judged: FloatArray, unlabelled: FloatArray, weights: FloatArray | None, groups: IntArray
+) -> LabelledMeans:
+    """The same means, with errors by sums over groups of what each question adds to them.
+
+    A group may have labelled and other questions, so both parts are in one sum. The labelled groups are the sample.
+    """
+    labelled = len(human)
+    every = np.ones(labelled + len(unlabelled)) if weights is None else weights
+    own, rest = every[:labelled] / every[:labelled].sum(), every[labelled:] / max(every[labelled:].sum(), _NO_VARIANCE)
+    people, same, other = own @ human, own @ judged, rest @ unlabelled
+    by_people = group_sums((human - people) * own[:, None], groups[:labelled], groups)
+    by_judge = group_sums(np.concatenate([-(judged - same) * own[:, None], (unlabelled - other) * rest[:, None]]), groups, groups)
+    several = human.shape[1] > 1
+    first, second = (_contrasts(part) if several else part for part in (by_people, by_judge))
+    spread = float((second * second).sum()) if len(unlabelled) > 1 else 0.0
+    weight = min(1.0, max(0.0, -float((first * second).sum()) / spread)) if spread > _NO_VARIANCE else 0.0
+    values, sizes = group_means(human, every[:labelled], groups[:labelled])
+    size = float(sizes.sum()) ** 2 / float((sizes * sizes).sum())
+    return LabelledMeans(
+        people + weight * (other - same) if weight else people,
+        weight,
+        (by_people + weight * by_judge) * size,
+        np.zeros((human.shape[1],) * 2),
+        values,
+        by_people * size,
+        sizes,
+        size,
+        float(len(unlabelled)),
+    )
+
+
+def group_sums(rows: FloatArray, groups: IntArray, every: IntArray) -> FloatArray:
+    """The sum of the rows of each of all groups."""
+    known = np.unique(every)
+    sums = np.zeros((len(known), rows.shape[1]))
+    np.add.at(sums, np.searchsorted(known, groups), rows)
+    return sums
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -263,10 +312,11 @@ class ClaimSample:
         return values
 
 
-def claim_sample_means(sample: ClaimSample) -> tuple[FloatArray, LabelledMeans]:
+def claim_sample_means(sample: ClaimSample, groups: IntArray | None = None) -> tuple[FloatArray, LabelledMeans]:
     """The values by question and system with the best weight of the judge, and their means with the errors of a decision.
 
-    The labelled questions count as the size of the sample, as claims of one question depend on each other.
+    The labelled questions count as the size of the sample, as claims of one question depend on each other; if questions have
+    `groups`, such as conversations, the labelled groups do.
     """
     weight = _claim_weight(sample)
     values = sample.values(weight)
@@ -275,10 +325,22 @@ def claim_sample_means(sample: ClaimSample) -> tuple[FloatArray, LabelledMeans]:
     # The covariance of the means is that of the values over all questions times L/(L - 1 - f) for L labelled questions.
     scale = labelled / math.sqrt(questions * (questions - 1))
     alone = sample.values(0.0)
-    people = _around_means(alone) * scale
+    people, human = _around_means(alone), values
+    if groups is not None:
+        labelled = len(np.unique(groups[sample.questions[~np.isnan(sample.human)]]))
+        scale = labelled / questions
+        centred, people, human = (group_sums(rows, groups, groups) for rows in (centred, people, human))
     none = np.zeros((values.shape[1],) * 2)
     means = LabelledMeans(
-        values.mean(axis=0), weight, centred * scale, none, values * labelled / questions, people, None, float(labelled), 0.0
+        values.mean(axis=0),
+        weight,
+        centred * scale,
+        none,
+        human * labelled / questions,
+        people * scale,
+        None,
+        float(labelled),
+        0.0,
     )
     return values, means
 

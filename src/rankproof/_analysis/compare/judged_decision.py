@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from rankproof._analysis.compare.decision_data import conversations
 from rankproof._analysis.compare.joined_values import JoinedValues, with_first_answers
 from rankproof._analysis.compare.people_labels import PeopleValues, people_values
 from rankproof._analysis.compare.value_judge import without_check, without_risks
 from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, JudgeCheck
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._statistics.judge_weights import combined_judges
 from rankproof._statistics.labelled_means import MIN_CLAIM_LABELS, MIN_FOR_INTERVAL, LabelledMeans, labelled_means, labels_needed
 from rankproof._statistics.options import Looks
@@ -46,11 +48,12 @@ def judged_decision(
     if people.means is None:
         whole, labelled_answers, judge = _with_all_judges(inputs, whole, labelled_answers, people, judge)
     data = replace(data, values=whole.values[0], weights=whole.weights)
-    first = data.oriented(labelled_answers.values[0])
+    first, groups = data.oriented(labelled_answers.values[0]), conversations(inputs, whole.queries)
     if people.means is None:
-        own = labelled_data(whole, data, people, people.values, first, has_judge=_is_judge_alone(inputs, whole))
+        has_judge = _is_judge_alone(inputs, whole)
+        own = labelled_data(whole, data, people, people.values, first, has_judge=has_judge, groups=groups)
     else:
-        own = _claim_sample_data(whole, data, people)
+        own = _claim_sample_data(whole, data, people, groups)
     decision = replace(decide(own, "many"), judge=judge, labelled=labelled)
     decision = replace(decision, check=_check(check, data, own, decision))
     if people.means is not None and people.claims < MIN_CLAIM_LABELS:
@@ -100,7 +103,7 @@ def _values_by(inputs: AnalysisInput, measure: str, joined: JoinedValues) -> Flo
     return values
 
 
-def _claim_sample_data(joined: JoinedValues, data: DecisionData, people: PeopleValues) -> DecisionData:
+def _claim_sample_data(joined: JoinedValues, data: DecisionData, people: PeopleValues, groups: IntArray | None) -> DecisionData:
     """The corrected values of all questions, with the means that labels of single claims give."""
     assert people.values is not None, "people labelled claims"
     return replace(
@@ -110,7 +113,7 @@ def _claim_sample_data(joined: JoinedValues, data: DecisionData, people: PeopleV
         reversed_ties=None,
         equally_long=None,
         by_rank=None,
-        groups=None,
+        groups=groups,
         missing=people.missing,
         queries=len(joined.queries),
         without_relevant=0,
@@ -127,11 +130,18 @@ def _is_judge_alone(inputs: AnalysisInput, joined: JoinedValues) -> bool:
 
 
 def labelled_data(
-    joined: JoinedValues, data: DecisionData, people: PeopleValues, values: FloatArray, first: FloatArray, *, has_judge: bool
+    joined: JoinedValues,
+    data: DecisionData,
+    people: PeopleValues,
+    values: FloatArray,
+    first: FloatArray,
+    *,
+    has_judge: bool,
+    groups: IntArray | None,
 ) -> DecisionData:
     """People's values, with the means that they and the judge give; `has_judge` says whether the judge counts.
 
-    `first` are the judge's values of the first answers, which people labelled.
+    `first` are the judge's values of the first answers, which people labelled; `groups` are the conversations of all questions.
     """
     places = {query: row for row, query in enumerate(joined.queries)}
     own = [places[question] for question in people.questions]
@@ -139,7 +149,8 @@ def labelled_data(
     weights = joined.weights
     judged = data.oriented(joined.values[0])
     order = None if weights is None else np.concatenate([weights[own], weights[others]])
-    means = labelled_means(data.oriented(values), first[own], judged[others], order)
+    grouped = None if groups is None else np.concatenate([groups[own], groups[others]])
+    means = labelled_means(data.oriented(values), first[own], judged[others], order, grouped)
     return replace(
         data,
         values=values,
@@ -148,7 +159,7 @@ def labelled_data(
         reversed_ties=None,
         equally_long=None,
         by_rank=None,
-        groups=None,
+        groups=None if groups is None else groups[own],
         missing=people.missing,
         queries=len(joined.queries),
         without_relevant=0,
@@ -183,4 +194,8 @@ def _needed(labelled: LabelledMeans, own: DecisionData, decision: Decision) -> i
     if leader.rival is None or leader.limit is None:
         return None
     first, rival = own.systems.index(leader.name), own.systems.index(leader.rival)
-    return labels_needed(labelled, labelled.pairs(), first, rival, decision.margin, leader.limit)
+    needed = labels_needed(labelled, labelled.pairs(), first, rival, decision.margin, leader.limit)
+    if needed is None or own.groups is None:
+        return needed
+    # Conversations are counted there: a labelled one stands for as many labelled questions as those so far.
+    return math.ceil(needed * len(own.values) / labelled.labelled)

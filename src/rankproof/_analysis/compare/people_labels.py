@@ -11,6 +11,7 @@ import numpy as np
 
 from rankproof._analysis.answers.logged_answers import AnswerJudges, LoggedAnswers
 from rankproof._analysis.answers.trust import CORRECTED_TABLES, counted_claims, is_sum_over_claims
+from rankproof._analysis.compare.decision_data import conversations
 from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.compare.unjudged_documents import USUAL_DEPTH, top_lists
 from rankproof._analysis.decision.scenarios import MissingValues
@@ -259,7 +260,7 @@ def _of_claim_sample(inputs: AnalysisInput, joined: JoinedValues, file: str, lab
     unusable = next(_claim_sample_misfits(joined, sample), "")
     if sample is None or unusable:
         return PeopleValues(file, unusable=unusable)
-    values, means = claim_sample_means(sample)
+    values, means = claim_sample_means(sample, conversations(inputs, joined.queries))
     labelled = np.unique(sample.questions[~np.isnan(sample.human)])
     questions = tuple(joined.queries[row] for row in labelled)
     return PeopleValues(file, questions, values, joined.missing, means=means, claims=int((~np.isnan(sample.human)).sum()))

@@ -203,7 +203,9 @@ class ChangeInput:
         first = data.oriented(joined.values[0]).copy()
         first[rows] = data.oriented(judged)
         people = PeopleValues("", questions, values, missing)
-        return "", labelled_data(joined, data, people, values, first, has_judge=True)
+        return "", labelled_data(
+            joined, data, people, values, first, has_judge=True, groups=conversations(self.inputs, joined.queries)
+        )
 
     def _numbers(self, data: DecisionData) -> BaselineChange:
         """The change with its risk, or why nothing can be shown."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._analysis.online.estimates import LiveEstimate, SessionValues, SystemValue, ratio_of, sums_by
-from rankproof._analysis.online.metrics import Preference
+from rankproof._analysis.online.metrics import NetPreference
 from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._importers.search_log.log import NO_TEAM, SHARED, Codes, Draft, Events, SearchLog
 from rankproof._interleaving.credit import pairwise_credit, probabilistic_credit
@@ -35,7 +35,7 @@ class Preferences(SessionValues):
     clicks: Codes
     has_teams: bool = True
     expect: int = USUAL_USERS
-    measure = Preference()
+    measure = NetPreference()
 
     def preference(self, system: int, other: int) -> FloatArray:
         """Above 0 for each session that prefers the system, below 0 for one that prefers the other, 0 for a tie."""

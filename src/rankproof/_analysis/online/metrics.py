@@ -47,7 +47,7 @@ class LiveMetric(Measure):
         return f"{self.name}@{self.inside}" if self.takes == "@" else f"{self.name}({self.inside})"
 
 
-class Preference(LiveMetric):
+class NetPreference(LiveMetric):
     """Of the sessions with a preference, the share that prefers the system, by credit where documents have no teams."""
 
     name = "Preference"

@@ -17,7 +17,7 @@ from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
-    from rankproof._data.preferences import Preference
+    from rankproof._formats.preferences import Preference
 
 USAGE = "[PREFERENCES…] [--judge NAME --answers RESULTS] [--save FILE] [options]"
 EXAMPLES = """\
@@ -29,8 +29,9 @@ examples:
   rankproof prefer mt_bench.jsonl --format json
 
 Files of Chatbot Arena, MT-bench (both games), LangSmith's comparative experiments, and tables with
-the columns query, a, b, preferred, first (shown first) and who. A name such as gpt-4 or llm:NAME in
-who is a machine: its preferences never decide. People prefer blind in rankproof serve RESULTS --edit"""
+the columns query, a, b, preferred, first (shown first) and who: human:NAME for a person; llm:NAME or a
+name such as gpt-4o for a machine, whose preferences never decide; other names are an error. People
+prefer blind in rankproof serve RESULTS --edit"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,10 +69,10 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     made = [preference for file in files for preference in file.preferences]
     notes = [note for file in files for note in file.notes]
     if args.judge is not None:
-        judged, told = judged_preferences(args.answers, args.judge, None, args.budget, None)
+        judged, judge_notes = judged_preferences(args.answers, args.judge, None, args.budget, None)
         if args.save is not None:
             _save(judged, args.save)
-        made, notes = [*made, *judged], [*notes, *told]
+        made, notes = [*made, *judged], [*notes, *judge_notes]
     if not made:
         raise UsageError("there are no preferences", fix="specify files of preferences, or --judge NAME --answers RESULTS")
     costs = None if args.costs is None else without_repeats("--cost", args.costs)

@@ -31,7 +31,7 @@ _CHECK = ("sample", "results")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the log, the sample, the check and the output."""
-    from rankproof._api.sampling import check_sample, sample_queries
+    from rankproof._api.live import check_sample, sample_queries
 
     parser.add_argument("log", nargs="+", metavar="LOG", help="the files of the log")
     add_flags(parser.add_argument_group("sample"), sample_queries, _DRAW)
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _drawn(args: argparse.Namespace) -> Any:
-    from rankproof._api.sampling import sample_queries
+    from rankproof._api.live import sample_queries
 
     if args.results is not None:
         raise UsageError("--results needs a sample to check", fix="add --check SET")
@@ -64,7 +64,7 @@ def _drawn(args: argparse.Namespace) -> Any:
 
 
 def _checked(args: argparse.Namespace) -> Any:
-    from rankproof._api.sampling import check_sample
+    from rankproof._api.live import check_sample
 
     if args.output is not None:
         raise UsageError("--check writes nothing", fix="leave out -o, or --check to draw a sample")
@@ -72,7 +72,7 @@ def _checked(args: argparse.Namespace) -> Any:
 
 
 def _arguments(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
-    from rankproof._api.sampling import sample_queries
+    from rankproof._api.live import sample_queries
 
     values = {name: value for name, value in values_of(args, sample_queries, names).items() if value is not None}
     if "columns" in values:

@@ -23,6 +23,8 @@ MAX_SHARED = 0.01
 _LEAST_ZEROS = 0.02
 """With fewer events at rank 0 than this share, ranks begin at 1 and those events have none."""
 _MOST_NAMED = 8
+MAX_RANK = 10_000
+"""Nobody looks at documents below this rank, and figures by rank take memory for every rank."""
 _FIRST_YEARS = 1e8
 """Times before 1973 are days, or seconds since another start."""
 _CLOCK_SLACK = 1.0
@@ -171,14 +173,17 @@ class _Join:
         """Gives each session its user; sessions of several users are dropped, and many of them are an error."""
         lowest, self.session_user = self._range_of(self.user, as_array(self.tables.event_user))
         shared = (self.session_user >= 0) & (lowest < self.session_user)
-        fix = "log a new id for every search; --user names the field of the user"
+        option = self.options.user_option
+        fix = f"log a new id for every search; {option} names the field of the user"
         self._drop_few(shared, "belong to several users", fix, "with an id that several users have")
         missing = int((self.session_user < 0).sum())
         if missing == self.count and self.options.user:
-            self._reject_field(self.options.user, "--user names the field of the user, such as client_id")
+            self._reject_field(self.options.user, f"{option} names the field of the user, such as client_id")
         if missing:
             whom = (
-                "no session names a user (--user)" if missing == self.count else f"{pluralise(missing, 'session')} without a user"
+                f"no session names a user ({option})"
+                if missing == self.count
+                else f"{pluralise(missing, 'session')} without a user"
             )
             self.notes.append(f"{whom}: each counts as a user of its own, so intervals are too narrow if users return")
             first = len(self.tables.users)
@@ -286,6 +291,11 @@ class _Join:
         del run_of_slot
         doc, rank, team = (as_array(column) for column in (tables.slot_doc, tables.slot_rank, tables.slot_team))
         rank = self._ranks_from_1(rank, is_listed)
+        too_deep = rank > MAX_RANK
+        if too_deep.any():
+            tables.counts.drop(SHOWN, f"at a rank above {MAX_RANK:,}", count=int((too_deep & (session >= 0)).sum()))
+            session = np.where(too_deep, -1, session)
+        del too_deep
         # Most logs are in order, and copies of columns with a row per document shown are what takes memory.
         if (session < 0).any() or not is_sorted(session):
             at = np.flatnonzero(session >= 0)
@@ -344,7 +354,8 @@ class _Join:
                 left = self._drop_events(left, status[left] == code, f"of sessions {reason}", place)
         session = self.new_session[self.event_session]
         left = self._drop_events_by_time(left, session, sessions, place)
-        doc, named = as_array(tables.event_doc)[left], as_array(tables.event_rank)[left]
+        self.event_doc = self._event_docs(sessions)
+        doc, named = self.event_doc[left], as_array(tables.event_rank)[left]
         slot = slots_of(session[left], doc, np.full(len(left), -1), sessions)
         rank = self._event_ranks_from_1(session[left], slot, named, sessions, left)
         slot += slots_of(session[left], np.full(len(left), -1), np.where(doc < 0, rank, -1), sessions)
@@ -354,6 +365,19 @@ class _Join:
         slot = slot[~unknown]
         left = self._drop_events(left, unknown, "of a document that was not shown", place)
         return self._once(left, session, slot, sessions, place)
+
+    def _event_docs(self, sessions: Sessions) -> Codes:
+        """The document of each event: by its second id if the list of its session shows that one alone."""
+        docs, rows = as_array(self.tables.event_doc), as_array(self.tables.second_id_event)
+        session, second = self.new_session[self.event_session[rows]], as_array(self.tables.second_id)
+        known = session >= 0
+        session, second, rows = session[known], second[known], rows[known]
+        nowhere = np.full(len(rows), -1, dtype=np.int32)
+        by_second = (slots_of(session, docs[rows], nowhere, sessions) == 0) & (slots_of(session, second, nowhere, sessions) > 0)
+        if by_second.any():
+            docs = docs.copy()
+            docs[rows[by_second]] = second[by_second]
+        return docs
 
     def _event_ranks_from_1(self, session: Array, slot: Codes, named: Codes, sessions: Sessions, rows: Array) -> Array:
         """The ranks that events name, counted from 1, -1 if none; `slot` is the place of the document that an event names."""
@@ -406,7 +430,7 @@ class _Join:
     def _once(self, left: Array, session: Array, slot: Codes, sessions: Sessions, place: Array) -> Events:
         """The first event of each session, document and action."""
         tables = self.tables
-        action, doc, time = as_array(tables.event_action), as_array(tables.event_doc), as_array(tables.event_time)
+        action, doc, time = as_array(tables.event_action), self.event_doc, as_array(tables.event_time)
         # An event about no document that was shown is told apart by the document that it names, or by its rank.
         unlisted = doc[left].astype(np.int64) + 1
         unlisted = np.where(unlisted > 0, unlisted, self.event_rank[left].astype(np.int64) + 1 + len(tables.docs))

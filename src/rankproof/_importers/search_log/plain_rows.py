@@ -113,7 +113,7 @@ class _Block:
         self._variants = _codes(tables.variants, columns.get("variant"), size, MISSING)
         ranks = columns.get("rank", ("",) * size)
         self._ranks = np.array(list(map(_rank, ranks)), dtype=np.int32)
-        tables.wrong_ranks += sum(bool(_text(ranks[row])) for row in np.flatnonzero(self._ranks < 0).tolist())
+        tables.wrong_ranks += sum(bool(text_of(ranks[row])) for row in np.flatnonzero(self._ranks < 0).tolist())
         self._teams = self._team_codes(columns.get("system"), size)
 
     def _team_codes(self, names: Sequence[Any] | None, size: int) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -180,7 +180,7 @@ class _Block:
         texts, queries = self._columns.get("query"), self._tables.queries
         if texts is None:
             return np.full(len(at), -1, dtype=np.int32)
-        return np.fromiter((queries[text] if (text := _text(texts[row])) else -1 for row in at.tolist()), np.int32, len(at))
+        return np.fromiter((queries[text] if (text := text_of(texts[row])) else -1 for row in at.tolist()), np.int32, len(at))
 
 
 def _codes(
@@ -200,10 +200,11 @@ def _texts(cells: Sequence[Any]) -> list[str]:
     try:
         return list(map(str.strip, cells))
     except TypeError:
-        return list(map(_text, cells))
+        return list(map(text_of, cells))
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """The value as text without white space around it; empty for null and NaN."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, float) and value.is_integer():

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import ImportSource
-from rankproof._importers.cells import list_in_text, object_in
+from rankproof._importers.cells import TableCell, list_in_text, object_in
 from rankproof._importers.search_log.join import joined_log
 from rankproof._importers.search_log.log import NO_TEAM, SHARED, SearchLog, joined_place
 from rankproof._importers.search_log.options import MISSING, LogOptions
-from rankproof._importers.search_log.plain_rows import PlainRows, cells_of, columns_of, find_roles
+from rankproof._importers.search_log.plain_rows import PlainRows, cells_of, columns_of, find_roles, text_of
 from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, SESSIONS, SHOWN, LogTables, number_of
 from rankproof._importers.ubi_log import BULK, HIT_IDS, IMPRESSION, UbiRecord, is_event, response_table
 from rankproof._interleaving.interleave import RECORD, VERSION
@@ -30,6 +30,8 @@ _RECORD_FIX = "log Interleaved.to_dict() as it is"
 _FIX = "pass UBI queries and events, or a table with session, action, rank and doc"
 USER, VARIANT = "client_id", "query_attributes.variant"
 """The usual fields of the user and the variant."""
+_IDS = ("object_id", "internal_id")
+_PLACES = ("position", "rank")
 _CONFIG = ("event_attributes", "search_config")
 OTHER_ROWS = "other records"
 _Row = Mapping[str, Any]
@@ -131,7 +133,7 @@ class UbiRows:
         inside = row.get("_source")
         row = inside if isinstance(inside, dict) else row
         counts = self._tables.counts
-        key = self._text(row, "query_id")
+        key = self._text(row, "query_id", line)
         if is_event(row):
             return self._add_event(key, row, line)
         if not any(name in row for name in ("user_query", *HIT_IDS)):
@@ -149,7 +151,7 @@ class UbiRows:
         tables.counts.read(SHOWN, len(docs))
         codes = tables.docs.codes(docs)
         draft, teams, rankings = self._drafted(record, len(docs), place)
-        text = self._text(row, "user_query")
+        text = self._text(row, "user_query", line)
         tables.add_run(
             key,
             self._code(tables.users, self._at(row, self._user)),
@@ -189,12 +191,13 @@ class UbiRows:
 
     def _add_event(self, key: str, row: _Row, line: int) -> None:
         tables = self._tables
-        action = self._text(row, "action_name")
+        action = self._text(row, "action_name", line)
         part = SHOWN if action == IMPRESSION else EVENTS
         tables.counts.read(part)
         if not key:
             return tables.counts.drop(part, "without a query_id", line=line)
-        doc, rank, team = self._target(row, line)
+        docs, rank, team = self._target(row, line)
+        doc = docs[0] if docs else -1
         user = self._code(tables.users, self._at(row, self._user))
         time, place = tables.seconds(row.get("timestamp")), joined_place(self._file, line)
         if part == SHOWN:
@@ -203,27 +206,28 @@ class UbiRows:
             tables.add_run(key, user, time, -1, -1, place, (doc,), (rank,), (team,), kind=IMPRESSION_ROW)
             return tables.add_fields({})
         value = math.nan if self._value is None else number_of(self._at(row, self._value))
+        if len(docs) > 1:
+            tables.second_id_event.append(len(tables.event_key))
+            tables.second_id.append(docs[1])
         return tables.add_event(key, user, time, tables.actions[action], doc, rank, team, value, place)
 
-    def _target(self, row: _Row, line: int) -> tuple[int, int, int]:
-        """The document of an event, the rank that it names (-1 if none), and the team that it names."""
-        tables, record = self._tables, None
+    def _target(self, row: _Row, line: int) -> tuple[Sequence[int], int, int]:
+        """The ids by which an event names its document, the rank that it names (-1 if none), and the team that it names."""
+        tables, record = self._tables, UbiRecord(row, self._source, line)
         attributes = row.get("event_attributes")
         thing = attributes.get("object") if isinstance(attributes, dict) else None
-        doc = thing.get("object_id") if isinstance(thing, dict) else None
-        if not isinstance(doc, str) or not doc:
-            record = UbiRecord(row, self._source, line)
-            ids = [
-                *record.ids("event_attributes", "object", "object_id"),
-                *record.ids("event_attributes", "object", "internal_id"),
-            ]
-            doc = ids[0] if ids else None
+        logged = [thing[name] for name in _IDS if thing.get(name) is not None] if isinstance(thing, dict) else []
+        ids = [id_.strip() for id_ in logged if type(id_) is str]
+        if len(ids) < len(logged) or not _are_plain(ids):
+            ids = [id_ for name in _IDS for id_ in record.ids("event_attributes", "object", name)]
         rank = self._rank(attributes) if isinstance(attributes, dict) else None
-        if rank is None and not isinstance(attributes, dict):
-            rank = (record or UbiRecord(row, self._source, line)).position()
+        if rank is None and (not isinstance(attributes, dict) or not attributes.keys().isdisjoint(_PLACES)):
+            rank = record.position()
+            if rank is not None and not 0 <= rank < 1 << 31:
+                tables.wrong_ranks, rank = tables.wrong_ranks + 1, None
         config = attributes.get("search_config") if isinstance(attributes, dict) else self._at(row, _CONFIG)
         team = tables.systems[config] if isinstance(config, str) and config else NO_TEAM
-        return -1 if doc is None else tables.docs[doc.strip()], -1 if rank is None else rank, team
+        return tables.docs.codes(dict.fromkeys(ids)), -1 if rank is None else rank, team
 
     @staticmethod
     def _rank(attributes: Mapping[str, Any]) -> int | None:
@@ -239,20 +243,20 @@ class UbiRows:
             value = row.get(name)
             if isinstance(value, str) and not isinstance(list_in_text(value), list):
                 value = [part for part in value.split(",") if part.strip()]
-            if isinstance(value, list) and all(type(doc) is str and doc for doc in value):
-                docs = [doc.strip() for doc in value]
-            else:
+            listed = value if isinstance(value, list) else []
+            docs = [doc.strip() for doc in listed if type(doc) is str]
+            if len(docs) < len(listed) or not _are_plain(docs):
                 docs = UbiRecord({name: value}, self._source, line).ids(name)
             if docs:
                 interleaved = isinstance(row.get("query_attributes"), dict | str) and RECORD in row["query_attributes"]
                 return docs if interleaved else list(dict.fromkeys(docs))
         return []
 
-    def _text(self, row: _Row, name: str) -> str:
+    def _text(self, row: _Row, name: str, line: int) -> str:
         value = row.get(name)
         if type(value) is str:
-            return value.strip()
-        return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+            return value.strip() if value.isascii() else (TableCell(value, name, self._source, line).text() or "").strip()
+        return text_of(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
     def _at(self, row: _Row, path: list[str] | tuple[str, ...]) -> Any:
         """The value at the path: in objects, in JSON in a cell, or in a column of the whole path or of its last part.
@@ -276,6 +280,12 @@ class UbiRows:
             plain = value.strip()
             return -1 if plain in MISSING else names[plain]
         return names[str(value).lower()] if isinstance(value, int) else -1
+
+
+def _are_plain(ids: Sequence[str]) -> bool:
+    """Whether there are ids and none needs a check: they are not blank, and no character of them could be wrong."""
+    together = "".join(ids)
+    return bool(ids) and all(ids) and together.isascii() and "\0" not in together
 
 
 class DraftRecord(NamedTuple):

@@ -72,6 +72,8 @@ class LogTables:
         self.event_key, self.event_time, self.event_value, self.event_place = array("q"), array("d"), array("d"), array("q")
         self.event_user, self.event_doc, self.event_rank = array("i"), array("i"), array("i")
         self.event_action, self.event_team, self.event_variant = array("i"), array("i"), array("i")
+        self.second_id_event, self.second_id = array("q"), array("i")
+        """Events with a second id of their document, which counts if the list shows that one."""
         self.wrong_ranks, self.unread_time = 0, ""
 
     def seconds(self, value: Any) -> float:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from rankproof._analysis.diagnose.diagnose import CUTOFF, SHOWN, step_tables, systems_tables
 from rankproof._analysis.diagnose.failed_queries import failed_table, failures, failures_table
 from rankproof._analysis.values import main_measure, relevant_docs
-from rankproof._charts.model import Medium
+from rankproof._charts.model import ChartLink, Medium
 from rankproof._charts.slopes import MOVE_KINDS, Move, MoveKind, bin_moves, move_kind, slope_chart
 from rankproof._charts.svg import svg_of
 from rankproof._data.table import CellValue, Table
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import MANY_SYSTEMS, Section, SvgChart, as_sentence
-from rankproof._report.links import linked, queries_link
+from rankproof._report.links import linked, pair_link, queries_link
 from rankproof.errors import UsageError, for_message
 
 _WIDTH, _HEIGHT = 340.0, 340.0
@@ -66,7 +67,8 @@ def _move_chart(other: str, name: str, svg: Iterator[Move]) -> SvgChart:
     summary = ", ".join(f"{counts[kind]:,} {word}" for kind, word in _MOVE_WORDS.items())
     title = f"{for_message(other)} → {for_message(name)}"
     chart = slope_chart(Medium(_WIDTH), moves, (other, name), f"Ranks of relevant documents, {title}", summary, _HEIGHT)
-    return SvgChart(title, svg_of(chart), summary, small=True)
+    link = ChartLink(chart.panels[0].frame, pair_link(name, other), f"The queries of {title}")
+    return SvgChart(title, svg_of(replace(chart, links=(link,))), summary, small=True)
 
 
 def movement_section(context: ReportContext) -> Section | None:

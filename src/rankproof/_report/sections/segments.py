@@ -91,7 +91,7 @@ def segments_section(context: ReportContext) -> Section | None:
         tables=(
             *(
                 _with_names_and_notes(
-                    grouping, _linked_cells(context, grouping.by, heatmap_table(grouping.by, tables_by_grouping[grouping.by]))
+                    grouping, _linked_cells(grouping.by, heatmap_table(grouping.by, tables_by_grouping[grouping.by]))
                 )
                 for grouping in groupings
             ),
@@ -107,10 +107,8 @@ def segments_section(context: ReportContext) -> Section | None:
     )
 
 
-def _linked_cells(context: ReportContext, by: str, table: Table) -> Table:
-    """Each value leads to the queries of its segment, the worst of its system first, if the table of queries has the segments."""
-    if by != "length" and by not in _groupable_fields(context.inputs):
-        return table
+def _linked_cells(by: str, table: Table) -> Table:
+    """Each value leads to the queries of its segment, the worst of its system first."""
     links = {
         (row, at): queries_link(a=column.name, field=by, segment=str(cells[0]), sort="value")
         for row, cells in enumerate(table.rows)

@@ -55,6 +55,7 @@
       text: (doc) => block.documents.texts[doc],
       url: (doc) => block.documents.urls[doc],
       title: (doc) => block.documents.titles[doc],
+      fields: (doc) => Object.entries(block.documents.fields).map(([name, values]) => [name, values[doc]]).filter(([, value]) => value),
       retrieved: (system, query) => block.systems[system].retrieved[query],
       time: (system, query) => block.systems[system].times[query],
       answer: (system, query) => (block.systems[system].answers ? block.systems[system].answers[query] : null),

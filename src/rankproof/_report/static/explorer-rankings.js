@@ -50,6 +50,11 @@
     return el("p", { class: "where address" }, link);
   }
 
+  function fieldLine(fields) {
+    const shown = fields.map(([name, value]) => el("span", { dir: "auto" }, name + ": " + value));
+    return shown.length ? el("p", { class: "where fields" }, shown) : null;
+  }
+
   function documentItem(context, entry, other) {
     const { details, grades, stems, highest } = context;
     return el(
@@ -66,6 +71,7 @@
       ),
       textOf(details, entry.doc, stems),
       rp.served.wholeText(details.id(entry.doc), (text) => rp.words.marked(text, stems)),
+      fieldLine(details.fields(entry.doc)),
       address(details.url(entry.doc))
     );
   }

@@ -16,11 +16,11 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._data.corpus import TextRecord
 from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.snippets import short_fields
 from rankproof._server.api import ApiCall, ApiRoute, NoRequest
 from rankproof._server.bench.queries import bench_measure, bench_view
 from rankproof._server.bench.rankings import (
     SideRanking,
-    document_fields,
     document_part,
     sides_of,
     stored_ranking,
@@ -133,7 +133,7 @@ class Bench(Feature):
         return BenchPair(
             query,
             "" if text is None else text.text,
-            {} if text is None else document_fields(text),
+            {} if text is None else short_fields(text),
             tuple(sides),
             self._why(opened, request),
         )

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import EMPTY_LIST, ranked_lists
 from rankproof._data.corpus import TextRecord
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof._results.snippets import short_fields
 from rankproof._server.bench.records import BenchCard, BenchSide, DocumentPart
 
 CARD_LENGTH = 2_000
 """Characters of a text on a card; the page asks for the rest."""
 PART_LENGTH = 50_000
 """The most characters of a part of a document."""
-_MOST_FIELDS, _FIELD_LENGTH = 12, 300
 _ELLIPSIS = "…"
 
 
@@ -49,20 +48,6 @@ def stored_ranking(inputs: AnalysisInput, run: SystemRun, query: str, measure: s
 def _notes(run: SystemRun, query: str) -> Sequence[str]:
     reply = (run.replies or {}).get(query)
     return () if reply is None or reply.state == "ok" else (f"the engine did not answer: {reply.reason}",)
-
-
-def document_fields(record: TextRecord) -> dict[str, str]:
-    """The other fields of a record as short texts."""
-    shown = {name: _clip(_field_text(value)) for name, value in record.fields.items() if value not in (None, "")}
-    return dict(list(shown.items())[:_MOST_FIELDS])
-
-
-def _field_text(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _clip(text: str) -> str:
-    return text if len(text) <= _FIELD_LENGTH else f"{text[:_FIELD_LENGTH]}{_ELLIPSIS}"
 
 
 def sides_of(
@@ -104,11 +89,12 @@ CardText = tuple[str, str, bool, str, dict[str, str]]
 
 def _known_only_by_snippet(results: ExperimentResult, doc: str) -> CardText:
     snippet, title = results.snippets.get(doc, ""), results.titles.get(doc, 0)
-    return snippet[:title], snippet[title:].lstrip(" ·"), not snippet.endswith(_ELLIPSIS), results.urls.get(doc, ""), {}
+    text, fields = snippet[title:].lstrip(" ·"), dict(results.document_fields.get(doc, {}))
+    return snippet[:title], text, not snippet.endswith(_ELLIPSIS), results.urls.get(doc, ""), fields
 
 
 def _beginning(record: TextRecord) -> CardText:
-    fields = document_fields(record)
+    fields = short_fields(record)
     text = record.text[:CARD_LENGTH]
     return record.title, text, len(text) == len(record.text), fields.pop("url", ""), fields
 
@@ -116,4 +102,4 @@ def _beginning(record: TextRecord) -> CardText:
 def document_part(record: TextRecord, start: int) -> DocumentPart:
     """A part of a document from a character on."""
     text = record.text[start : start + PART_LENGTH]
-    return DocumentPart(record.id, record.title, text, start, len(record.text), document_fields(record))
+    return DocumentPart(record.id, record.title, text, start, len(record.text), short_fields(record))
