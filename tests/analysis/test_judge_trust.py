@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rankproof._analysis.answers.several_judges import judge_family
 from rankproof._analysis.answers.trust import calibration_words, trust_report
 from rankproof._data.claims import Claim, ClaimVerdict, Verdict
 from rankproof._data.table import Table
@@ -225,3 +226,66 @@ def test_values_are_called_calibrated_only_where_people_labelled_claims_of_their
     assert calibration_words([MINE, claim_recall], calibrations) == "calibrated on 9 labels (ClaimR: not calibrated)"
     more = (*calibrations, replace(calibrations[0], table="reference-answer", labels=30))
     assert calibration_words([MINE, claim_recall], more) == "calibrated on 9 to 30 labels"
+
+
+OTHER = "llm:org/Other-4b:87654321"
+
+
+def judged_twice(systems: str = "ab") -> list[ClaimVerdict]:
+    """Two judges of the same claims: the first says yes to everything, the second to two of three claims of each question."""
+    return [
+        verdict(f"q{query:02}", n, "not_stated" if judge == OTHER and n == 1 else "supported", judge=judge, system=system)
+        for judge in (JUDGE, OTHER)
+        for system in systems
+        for query in range(30)
+        for n in (1, 2, 3)
+    ]
+
+
+def table_of(tables: Iterable[Table], name: str) -> Table:
+    return next(table for table in tables if table.name == name)
+
+
+def test_the_bias_of_each_judge_is_its_mean_less_that_of_people_by_system() -> None:
+    claims = judged_twice()
+    people = [label(one, "supported" if one.claim.n == 3 or one.system == "b" else "not_stated") for one in claims[:180]]
+    bias = table_of(trust_tables(result_of(claims), labels_of(*people)), "judge-bias")
+    means = {(row[0], row[2]): row[3] for row in bias.rows}
+    assert means[JUDGE, "a"] == pytest.approx(2 / 3)
+    assert means[JUDGE, "b"] == 0
+    assert means[OTHER, "a"] == pytest.approx(1 / 3)
+    assert means[OTHER, "b"] == pytest.approx(-1 / 3)
+    beyond = {(row[0], row[2]): row[5] for row in bias.rows}
+    assert beyond[OTHER, "a"] == pytest.approx(2 / 3)
+    assert means["all 2 judges", "a"] == pytest.approx(1 / 2)
+    assert {row[7] for row in bias.rows} == {30}
+    assert not bias.sentences
+
+
+def test_a_judge_that_favours_a_system_of_its_own_family_is_named() -> None:
+    claims = [replace(one, system={"a": "other-rag", "b": "plain"}[one.system]) for one in judged_twice()]
+    fair = {f"q{at:02}" for at in range(6)}
+    unfair = [
+        label(one, "supported" if one.claim.n == 3 or one.system == "plain" or one.query in fair else "not_stated")
+        for one in claims[:180]
+    ]
+    (sentence,) = table_of(trust_tables(result_of(claims), labels_of(*unfair)), "judge-bias").sentences
+    assert sentence.startswith(f"{OTHER} favours other-rag, a name of its family: compared with people it rates it 53.3 pp, ")
+    alike = [label(one, "supported" if one.claim.n == 3 else "not_stated") for one in claims[:180]]
+    assert not table_of(trust_tables(result_of(claims), labels_of(*alike)), "judge-bias").sentences
+
+
+def test_several_judges_are_compared_with_people_on_the_claims_that_all_checked() -> None:
+    claims = [one for one in judged_twice() if one.judge == JUDGE or one.query != "q00"]
+    people = [label(one, "supported" if one.claim.n > 1 else "not_stated") for one in claims[:180]]
+    together = table_of(trust_tables(result_of(claims), labels_of(*people)), "judges-together")
+    by_judge = {row[0]: (row[2], row[4], row[6]) for row in together.rows}
+    assert by_judge[JUDGE] == (0.5, 0.0, 174)
+    assert by_judge[OTHER] == (1.0, 1.0, 174)
+    # The mean of both credits orders the claims as people do, and one vote of two is not the most.
+    assert by_judge["all 2 judges"] == (1.0, 1.0, 174)
+
+
+def test_the_family_of_a_judge_is_the_first_word_of_its_model() -> None:
+    labels = ("llm:gpt-4o:3f2a1b0c", "llm:Qwen/Qwen3.5-9B:3f2a1b0c", "logprob:smollm2:0.5:1f0c2a91", "overlap:0.5:1f0c2a91")
+    assert [judge_family(judge) for judge in labels] == ["gpt", "qwen", "smollm", None]

@@ -13,6 +13,7 @@ from rankproof._cli.main import main
 from rankproof._data.claims import ClaimVerdict
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.run import Run
+from rankproof._formats.claims import claim_key
 from rankproof._io.files import log_path
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
@@ -66,7 +67,8 @@ def write_claim_labels(folder: Path, systems: Sequence[str], labelled: int, labe
     assert results.answers is not None
     draw = draw_questions(results.answers.queries, systems, "claims")
     places = {question: place for place, question in enumerate(draw.questions[:labelled])}
-    claims = [claim for claim in results.claims if claim.query in places]
+    # Several judges check the same claim, which is labelled once.
+    claims = {claim_key(claim): claim for claim in results.claims if claim.query in places}.values()
     lines = (
         {
             **{"query": claim.query, "system": claim.system, "side": claim.claim.side, "n": claim.claim.n},

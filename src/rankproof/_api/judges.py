@@ -10,11 +10,12 @@ from typing import Annotated, Any
 from rankproof._analysis.rater_agreement import Pair, Rater, agreement_tables, rater_agreement
 from rankproof._api.values import RaterAgreement
 from rankproof._data.qrels import Qrels
+from rankproof._data.table import Table
 from rankproof._evaluation.options import EvaluateOptions, QrelsLike
 from rankproof._evaluation.sources import read_judgements
 from rankproof._evaluation.user_forms import Coercion
 from rankproof._io.file_errors import file_error
-from rankproof._io.files import open_plain_file, unreadable_file_error
+from rankproof._io.files import is_results_folder, open_plain_file, unreadable_file_error
 from rankproof._io.open import path_text
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
@@ -25,23 +26,44 @@ _LOG_SUFFIX = ".log.jsonl"
 def agreement(
     judgements: Annotated[
         QrelsLike | Sequence[QrelsLike] | Mapping[str, Any],
-        Option("a file of judgements, a list of them, or {name: judgements}; a file of `rankproof serve` has people"),
+        Option("judgements, a list of them, or {name: judgements}; a file of `rankproof serve` has people; or results folders"),
     ],
 ) -> RaterAgreement:
     """How far people, and machines that judge, agree: Krippendorff's alpha, Fleiss', Randolph's and Cohen's kappa.
 
     `judgements` is a file of judgements or a list of them, or {name: judgements}. A file that `rankproof serve` wrote has the
     people of its log. In other judgements, the people are one rater with the name of the file, and each label of a machine judge
-    is another one.
+    is another one. Results folders with answers have the differences of their judges, or of one judge at several dates.
     """
+    sources = list(_sources(judgements))
+    paths = [os.fspath(source) for _, source in sources if isinstance(source, str | os.PathLike)]
+    if folders := [path for path in paths if is_results_folder(path)]:
+        return RaterAgreement((_judge_differences(sources, folders),))
     raters: dict[str, Rater] = {}
     adjudicated: dict[Pair, int] = {}
-    for name, source in _sources(judgements):
+    for name, source in sources:
         raters_of_source, decided = _raters(name, source)
         adjudicated.update(decided)
         for rater in raters_of_source:
             raters[rater.name] = _joined(raters[rater.name], rater) if rater.name in raters else rater
     return RaterAgreement(tuple(agreement_tables(rater_agreement(list(raters.values()), adjudicated))))
+
+
+def _judge_differences(sources: Sequence[tuple[str | None, Any]], folders: Sequence[Any]) -> Table:
+    """How far the judges of results folders are apart on the same answers."""
+    from rankproof._analysis.answers.several_judges import judge_differences_table, judge_values
+    from rankproof._results.folder import load_results
+
+    if len(folders) < len(sources):
+        raise UsageError(
+            "results folders cannot be mixed with judgements",
+            fix="check judges of answers by rankproof answers FOLDER --labels FILE",
+        )
+    several = len(sources) > 1
+    named = [(name or os.path.basename(os.path.normpath(folder)), folder) for name, folder in sources]
+    return judge_differences_table(
+        [values for name, folder in named for values in judge_values(load_results(folder), name if several else "")]
+    )
 
 
 def _sources(judgements: Any) -> Iterator[tuple[str | None, Any]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from rankproof._analysis.answers.several_judges import CheckedClaim, bias_table, combined_judges, several_judges_table
 from rankproof._data.claims import CLAIM_TABLES, Calibration, ClaimTable, ClaimVerdict
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
@@ -37,6 +38,7 @@ _TABLE_WORDS: Mapping[ClaimTable, str] = {
     table: "{} in {}".format(*table.split("-")) if table.endswith(("contexts", "answer")) else table.replace("-", " against ")
     for table in CLAIM_TABLES
 }
+_WITHOUT_CREDIT = ("failed", "nothing_to_check")
 
 
 def _table_words(table: ClaimTable) -> str:
@@ -85,7 +87,18 @@ def trust_report(result: Result, labels: ClaimLabels) -> TrustReport:
             judge, result, matched, [calibration for calibration in calibrations if calibration.judge == judge]
         )
     ]
-    return TrustReport(tuple(tables), calibrations)
+    return TrustReport((*tables, *_tables_of_several(matched)), calibrations)
+
+
+def _tables_of_several(matched: _Matched) -> Iterator[Table]:
+    """The judges together where there are several, and the bias of each where there are several systems."""
+    checked = matched.checked()
+    together = {kind: combined_judges(judges) for kind, judges in checked.items() if len(judges) > 1}
+    if together:
+        yield several_judges_table(together)
+    every = {**checked, **together}
+    if any(len({claim.system for claim in claims}) > 1 for judges in every.values() for claims in judges.values()):
+        yield bias_table(every)
 
 
 def _judge_tables(judge: str, result: Result, matched: _Matched, calibrations: Sequence[Calibration]) -> tuple[Table, Table]:
@@ -134,10 +147,26 @@ class _Matched:
     def calibrations(self) -> Iterator[Calibration]:
         """The agreement of each judge on each table that has labels."""
         for (judge, table), verdicts in self.verdicts.items():
-            claims = [claim for claim in self.labelled(verdicts) if claim.verdict.verdict not in ("failed", "nothing_to_check")]
+            claims = [claim for claim in self.labelled(verdicts) if claim.verdict.verdict not in _WITHOUT_CREDIT]
             pairs = _distinct_labels(claims)
             if pairs:
                 yield _calibration(judge, table, pairs, _pairs_of_people(claims))
+
+    def checked(self) -> dict[str, dict[str, list[CheckedClaim]]]:
+        """The labels of claims that a judge checked, by the kind of claim and the judge."""
+        kinds: dict[str, dict[str, list[CheckedClaim]]] = {}
+        for (judge, table), verdicts in self.verdicts.items():
+            claims = [
+                CheckedClaim(
+                    _act(label), found.system, found.query, found.credit, found.verdict == "supported", float(label.value)
+                )
+                for found, labels in ((claim.verdict, claim.labels) for claim in self.labelled(verdicts))
+                for label in labels
+                if label.value is not None and found.verdict not in _WITHOUT_CREDIT
+            ]
+            if claims:
+                kinds.setdefault(_table_words(table), {})[judge] = claims
+        return kinds
 
 
 def _one_a_claim(verdicts: Iterable[ClaimVerdict]) -> Iterator[ClaimVerdict]:

@@ -16,8 +16,11 @@ from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, JudgeCheck
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._statistics.judge_weights import combined_judges
 from rankproof._statistics.labelled_means import MIN_CLAIM_LABELS, MIN_FOR_INTERVAL, LabelledMeans, labelled_means, labels_needed
 from rankproof._statistics.options import Looks
+from rankproof.measures._base import Measure
+from rankproof.measures._claim_base import ClaimMeasure, judge_of_measure, measure_without_judge
 
 Decide = Callable[[DecisionData, Looks], Decision]
 
@@ -42,6 +45,8 @@ def judged_decision(
         return replace(unchecked, check=check)
     if labelled < MIN_FOR_INTERVAL:
         return replace(unchecked, outcome="not_decided", reason="few_labels", labelled=labelled, check=check)
+    if people.means is None:
+        whole, labelled_answers, judge = _with_all_judges(inputs, whole, labelled_answers, people, judge)
     data = replace(data, values=whole.values[0], weights=whole.weights)
     first, groups = data.oriented(labelled_answers.values[0]), conversations(inputs, whole.queries)
     if people.means is None:
@@ -54,6 +59,48 @@ def judged_decision(
     if people.means is not None and people.claims < MIN_CLAIM_LABELS:
         decision = replace(decision, outcome="not_decided", kind=None, systems=(), reason="few_labels")
     return without_risks(decision) if decision.reason == "few_labels" else decision
+
+
+def _with_all_judges(
+    inputs: AnalysisInput, whole: JoinedValues, first: JoinedValues, people: PeopleValues, judge: str
+) -> tuple[JoinedValues, JoinedValues, str]:
+    """The values of all judges of the measure as one judge with its name, if there are several.
+
+    `first` are the values of the first answers, which people labelled. A value that another judge lacks is that of the measure.
+    """
+    others = _other_judges(inputs, whole.measures[0])
+    if not others or people.values is None:
+        return whole, first, judge
+    places = {query: row for row, query in enumerate(whole.queries)}
+    labelled = np.array([places[question] for question in people.questions])
+    values = [first.values[0], *(_values_by(inputs, str(other), first) for other in others.values())]
+    combined, weights = combined_judges(values, people.values, labelled)
+    name = " + ".join(f"{weight:.2f} {name}" for weight, name in zip(weights, (judge, *others), strict=True))
+    return replace(whole, values=combined[None]), replace(first, values=combined[None]), name
+
+
+def _other_judges(inputs: AnalysisInput, measure: Measure) -> dict[str, Measure]:
+    """The same measure by other judges, by their names."""
+    if not isinstance(measure, ClaimMeasure):
+        return {}
+    same = [
+        values.measure
+        for values in inputs.result.systems[0].measures.values()
+        if isinstance(values.measure, ClaimMeasure) and measure_without_judge(values.measure) == measure_without_judge(measure)
+    ]
+    return {name: other for other in same if other != measure and (name := judge_of_measure(other)) is not None}
+
+
+def _values_by(inputs: AnalysisInput, measure: str, joined: JoinedValues) -> FloatArray:
+    """The values by another judge; of repeated answers the first."""
+    values: FloatArray = joined.values[0].copy()
+    systems = {system.name: system.measures[measure] for system in inputs.result.systems}
+    for at, name in enumerate(joined.systems):
+        by_query, repeats = systems[name].per_query, systems[name].repeats
+        for row, query in enumerate(joined.queries):
+            value = repeats[query][0] if query in repeats else by_query.get(query, values[row, at])
+            values[row, at] = value
+    return values
 
 
 def _claim_sample_data(joined: JoinedValues, data: DecisionData, people: PeopleValues, groups: IntArray | None) -> DecisionData:

@@ -22,6 +22,7 @@ examples:
   rankproof agreement results.people.qrels                 the people who judged in the browser
   rankproof agreement ann.qrels bob.qrels carl.qrels       a file for each person
   rankproof agreement results.people.qrels llm.qrels       and how far a language model agrees
+  rankproof agreement april/ may/                          one judge at two dates, on the same answers
   rankproof agreement results.people.qrels --format json
 
 A file that rankproof serve wrote has the people of its log, FILE.log.jsonl. In other files, the
@@ -32,7 +33,10 @@ what is good enough: docs/agreement.md"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the files and the output."""
     parser.add_argument(
-        "files", nargs="+", metavar="JUDGEMENTS", help="files of judgements, of people or with labels of machines"
+        "files",
+        nargs="+",
+        metavar="JUDGEMENTS",
+        help="files of judgements, of people or with labels of machines; or results folders with answers",
     )
     group = parser.add_argument_group("output")
     add_format_option(group)
