@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.judge_weights import combined_judges
 from rankproof._statistics.labelled_means import labelled_means
+from rankproof._statistics.prediction_powered import combined_judges
 
 ROUNDS, QUESTIONS, SHARES = 1_000, 500, (0.7, 0.6)
 

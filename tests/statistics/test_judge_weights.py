@@ -7,7 +7,7 @@ import pytest
 from benchmarks import several_judges
 
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.judge_weights import FOLDS, combined_judges
+from rankproof._statistics.prediction_powered import FOLDS, combined_judges
 
 RANDOM = np.random.default_rng(5)
 PEOPLE = (RANDOM.random((200, 3)) < 0.6).astype(np.float64)
@@ -58,3 +58,15 @@ def test_intervals_with_learned_weights_cover_the_truth_and_are_no_worse_than_la
     covered, variances = float(cells[3]), [float(value) for value in cells[4].split("/")]
     assert 90 <= covered <= 99.5
     assert variances[-1] < 0.75
+
+
+def test_a_label_has_no_part_in_the_weights_of_its_conversation() -> None:
+    groups = np.arange(200) // 10
+    changed = PEOPLE.copy()
+    session = groups[LABELLED[0]]
+    changed[groups == session] = 1 - changed[groups == session]
+    own = groups == session
+    before, after = (combined_judges([GOOD, USELESS], people[LABELLED], LABELLED, groups)[0] for people in (PEOPLE, changed))
+    labelled = np.isin(np.arange(200), LABELLED)
+    assert np.array_equal(before[own & labelled], after[own & labelled])
+    assert not np.array_equal(before[~own & labelled], after[~own & labelled])

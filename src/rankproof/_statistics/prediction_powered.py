@@ -1,4 +1,7 @@
-"""The mean of a judge, bias-corrected by human labels of a random sample (prediction-powered inference)."""
+"""The mean of a judge, bias-corrected by human labels of a random sample (prediction-powered inference).
+
+Several judges become one with weights that people's labels teach; no label has a part in the weights for its own question.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._statistics.intervals import Interval, clip, effective_share_interval
 from rankproof._statistics.means import effective_size, weighted_mean
 
+FOLDS = 5
+PRIOR_QUESTIONS = 1.0
+"""Further questions on which all judges are alike: few labels give weights near equal ones."""
 MIN_LABELS = 2
 """Items with a human value that a corrected mean needs."""
 FEW_QUERIES, FEW_LABELS = 20, 50
@@ -173,3 +179,62 @@ def _optimal_weight(human: FloatArray, apart: FloatArray, further: float) -> flo
     """The weight with the smallest standard error; none for a judge whose values do not vary."""
     spread = float((apart**2).sum())
     return clip(-float((human * apart).sum()) / (spread + further), (0.0, 1.0)) if spread > 1e-24 else 0.0
+
+
+def combined_judges(
+    judges: Sequence[FloatArray], human: FloatArray, labelled: IntArray, groups: IntArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """The weighted mean of judges' values by question and system, and the mean weights.
+
+    `human` has people's values of the `labelled` rows. They are split in folds in their order, which must be a random one; the
+    questions of one conversation (`groups`) are in one fold. A labelled question has the weights of the other folds, any other
+    question the mean of all weights (Zrnic and Candès 2024).
+    """
+    stacked = np.array(judges)
+    values = stacked.mean(axis=0)
+    own_groups = np.arange(len(labelled)) if groups is None else groups[labelled]
+    _, first, number = np.unique(own_groups, return_index=True, return_inverse=True)
+    folds = np.argsort(np.argsort(first))[number] % FOLDS
+    every = []
+    for fold in range(FOLDS):
+        rest = folds != fold
+        weights = _judge_weights(stacked[:, labelled[rest]], human[rest])
+        own = labelled[~rest]
+        values[own] = np.tensordot(weights, stacked[:, own], axes=1)
+        every.append(weights)
+    mean = np.mean(every, axis=0)
+    others = np.setdiff1d(np.arange(len(values)), labelled)
+    values[others] = np.tensordot(mean, stacked[:, others], axes=1)
+    return values, mean
+
+
+def _judge_weights(judges: FloatArray, human: FloatArray) -> FloatArray:
+    """Least squares on the differences between systems, shrunk to equal weights; none is below 0, and their sum is 1."""
+    count = len(judges)
+    equal = np.full(count, 1 / count)
+    columns, wanted = np.array([_contrasts(values).ravel() for values in judges]), _contrasts(human).ravel()
+    spread = columns @ columns.T
+    together = equal @ columns
+    if not together @ together:
+        return equal
+    slope = max(0.0, float(together @ wanted) / float(together @ together))
+    prior = PRIOR_QUESTIONS / len(human) * float(np.trace(spread)) / count
+    # A judge that sees no difference has no weight; one with a weight below 0 is left out, and the others are fitted again.
+    kept = np.diag(spread) > 0
+    while kept.any():
+        inner = spread[np.ix_(kept, kept)] + prior * np.eye(int(kept.sum()))
+        found = np.linalg.solve(inner, columns[kept] @ wanted + prior * slope * equal[kept])
+        if (found >= 0).all():
+            break
+        kept[np.flatnonzero(kept)[found < 0]] = False
+    weights = np.zeros(count)
+    if not kept.any() or not found.sum():
+        return equal
+    weights[kept] = found / found.sum()
+    return weights
+
+
+def _contrasts(values: FloatArray) -> FloatArray:
+    """Values around their mean; of several systems around the mean of the question too, as in `labelled_means`."""
+    rows: FloatArray = values - values.mean(axis=0)
+    return rows - rows.mean(axis=1, keepdims=True) if rows.shape[1] > 1 else rows

@@ -16,9 +16,9 @@ from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, JudgeCheck
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._statistics.judge_weights import combined_judges
 from rankproof._statistics.labelled_means import MIN_CLAIM_LABELS, MIN_FOR_INTERVAL, LabelledMeans, labelled_means, labels_needed
 from rankproof._statistics.options import Looks
+from rankproof._statistics.prediction_powered import combined_judges
 from rankproof.measures._base import Measure
 from rankproof.measures._claim_base import ClaimMeasure, judge_of_measure, measure_without_judge
 
@@ -74,7 +74,7 @@ def _with_all_judges(
     places = {query: row for row, query in enumerate(whole.queries)}
     labelled = np.array([places[question] for question in people.questions])
     values = [first.values[0], *(_values_by(inputs, str(other), first) for other in others.values())]
-    combined, weights = combined_judges(values, people.values, labelled)
+    combined, weights = combined_judges(values, people.values, labelled, conversations(inputs, whole.queries))
     name = " + ".join(f"{weight:.2f} {name}" for weight, name in zip(weights, (judge, *others), strict=True))
     return replace(whole, values=combined[None]), replace(first, values=combined[None]), name
 
