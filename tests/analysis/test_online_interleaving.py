@@ -84,6 +84,11 @@ def test_fewer_than_100_users_with_a_click_decide_nothing(tmp_path: Path) -> Non
     assert result.decision is not None
     assert (result.decision.outcome, result.decision.reason) == ("not_decided", "few_users")
     assert result.sentences[0].startswith("Not decided: a decision needs at least 100 users with a click")
+    assert result.decision.against[0].ci is not None
+    assert result.decision.against[0].ci[0] > 0
+    assert result.decision.live is not None
+    assert result.decision.live.needed is not None
+    assert 1000 < (result.decision.live.needed.same or 0) < 2000
 
 
 @pytest.mark.parametrize("method", ["team-draft", "team-draft-plain", "pairwise", "probabilistic"])

@@ -235,6 +235,18 @@ def test_columns_of_a_plain_table_can_be_named(tmp_path: Path) -> None:
         read_search_log(ImportSource((str(table),)), LogOptions(columns={"action": "what"}))
 
 
+@pytest.mark.parametrize(("path", "values"), [("eur", [9.0]), ("value", [2.0]), ("event_attributes.price", [2.0])])
+def test_the_number_of_a_metric_is_the_column_of_its_name_or_that_of_the_role(
+    path: str, values: list[float], tmp_path: Path
+) -> None:
+    table = tmp_path / "log.csv"
+    table.write_text("session,action,doc,value,eur\n1,shown,a,,\n1,click,a,2,9\n", encoding="utf-8")
+    log = read_search_log(ImportSource((str(table),)), LogOptions(value=path))
+    assert log.events.value.tolist() == values
+    with pytest.raises(InputError, match="no column is called nonsense; columns: session, action, doc, value, eur; name the"):
+        read_search_log(ImportSource((str(table),)), LogOptions(value="nonsense"))
+
+
 def test_a_log_of_events_alone_is_an_error(tmp_path: Path) -> None:
     table = tmp_path / "log.csv"
     table.write_text("session,action,doc\n1,click,a\n1,click,b\n", encoding="utf-8")

@@ -150,11 +150,13 @@ def _open(case: LiveCase, reason: Reason, detail: str, chosen: Sequence[int] = (
 
 def sessions_needed(case: LiveCase, leader: int) -> SessionsNeeded:
     """How many sessions decide between the leader and the system that is hardest to tell from it."""
-    needed = []
+    needed, is_clear = [], True
     for other in case.systems:
         if other == leader:
             continue
         pair = case.pairs[leader, other]
+        if not math.isfinite(pair.error):
+            is_clear = False
         if pair.is_positive or pair.is_within(case.margin) or not math.isfinite(pair.error):
             continue
         growths = (
@@ -173,7 +175,7 @@ def sessions_needed(case: LiveCase, leader: int) -> SessionsNeeded:
     total, (few, _) = len(case.values.users), case.values.fewest_clicking()
     # Users come with sessions, so the least number of users takes as many times as much traffic.
     needed.append((MIN_USERS / few,) * 2 if few else (math.inf, math.inf))
-    most = [max(values) for values in zip(*needed, strict=True)] if len(needed) > 1 else [math.inf, math.inf]
+    most = [max(values) for values in zip(*needed, strict=True)] if len(needed) > 1 or is_clear else [math.inf, math.inf]
     same, likely = (None if math.isinf(growth) else math.ceil(growth * total) for growth in most)
     return SessionsNeeded(same, likely, case.per_day)
 

@@ -57,6 +57,8 @@ def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[s
     plain = {normalised_name(_WORD_START.sub("_", name)): name for name in left} | {normalised_name(name): name for name in left}
     roles = {role: next((plain[name] for name in usual if name in plain), None) for role, usual in ROLES.items()}
     roles |= {"user": options.user or roles["user"], "variant": options.variant or roles["variant"], **options.columns}
+    if options.value is not None:
+        roles["value"] = _value_column(options.value, names, roles["value"], source)
     if roles["system"] == roles["variant"]:
         roles["system"] = None
     columns = {role: name for role, name in roles.items() if name is not None and name in names}
@@ -64,6 +66,17 @@ def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[s
         what = f"no column for the {missing[0]} of a row; columns: {listed}"
         raise InputError(what, fix=f"name it with --set {missing[0]}=COLUMN", source=source, line=1)
     return columns
+
+
+def _value_column(path: str, names: Sequence[str], usual: str | None, source: str) -> str:
+    """The column of the number that a metric adds up: the one of this name, else that of the role with this name."""
+    column = path.rpartition(".")[2]
+    if column in names:
+        return column
+    if usual is not None and normalised_name(column) in ROLES["value"]:
+        return usual
+    what = f"no column is called {for_message(column)}; columns: {', '.join(map(for_message, names))}"
+    raise InputError(what, fix="name the column of the number, as in Revenue(COLUMN)", source=source, line=1)
 
 
 class PlainRows:
