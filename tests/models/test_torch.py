@@ -201,8 +201,10 @@ def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
         TorchCrossEncoder(str(tmp_path)).load()
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("kind", [SentenceTransformer, TorchCrossEncoder])
 def test_weights_that_lack_a_tensor_are_rejected_and_not_filled_at_random(kind: type[Any], tmp_path: Path) -> None:
+    oracle("sentence_transformers")
     from safetensors.numpy import save_file
 
     folder = write_bert(tmp_path / "m", labels=1)
@@ -214,9 +216,11 @@ def test_weights_that_lack_a_tensor_are_rejected_and_not_filled_at_random(kind: 
         kind(str(folder), device="cpu").load()
 
 
+@pytest.mark.torch
 def test_an_encoder_without_a_pooler_is_loaded_without_a_word_on_standard_error(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    oracle("sentence_transformers")
     folder = write_bert(tmp_path / "m")
     assert SentenceTransformer(str(folder), device="cpu").load().encode(["a pan"]).shape == (1, 32)
     assert "pooler" not in capfd.readouterr().err
