@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -15,7 +17,6 @@ from markupsafe import Markup, escape
 
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._data.text import pluralise
-from rankproof._io.escape import json_block
 from rankproof._render.table import shown_head, shown_rows
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
@@ -163,7 +164,7 @@ def render_report(
         build_sections(folded, context),
         {
             **explorer_json(results, shown=(context.leading, context.runner_up) if results.is_judged else None),
-            **({"served": json_block(served)} if served else {}),
+            **({"served": packed_block(served)} if served else {}),
         },
         links=links,
         connect="'self'" if served else "'none'",
@@ -212,7 +213,13 @@ def explorer_json(
     """
     if not results.is_judged and results.answers is None:
         return {}
-    return {key: json_block(value) for key, value in explorer_blocks(results, pairs, shown).items()}
+    return {key: packed_block(value) for key, value in explorer_blocks(results, pairs, shown).items()}
+
+
+def packed_block(value: Any) -> Markup:
+    """The value as compressed JSON for a <script type="text/plain"> element, the same bytes for the same value."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return Markup(base64.b64encode(zlib.compress(text.encode())).decode())
 
 
 def build_sections(builders: Sequence[Callable[[ReportContext], Section | None]], context: ReportContext) -> list[Section]:
