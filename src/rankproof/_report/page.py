@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -21,6 +21,7 @@ from rankproof._render.table import shown_head, shown_rows
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
 from rankproof._report.explorer import explorer_blocks
+from rankproof._report.links import with_system_links
 from rankproof._report.sections import FOLDED_SECTIONS, OPEN_SECTIONS, UNJUDGED_FOLDED, UNJUDGED_SECTIONS
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import escape_invisible
@@ -43,6 +44,7 @@ SCRIPTS = (
     "explorer.js",
     "measure-switch.js",
     "sorted-tables.js",
+    "number-links.js",
     "page.js",
 )
 """In execution order; together they are one script."""
@@ -223,8 +225,14 @@ def packed_block(value: Any) -> Markup:
 
 
 def build_sections(builders: Sequence[Callable[[ReportContext], Section | None]], context: ReportContext) -> list[Section]:
-    """The sections in their order, without those that have nothing to show."""
-    return [section for build in builders if (section := build(context)) is not None]
+    """The sections in their order, without those that have nothing to show; rows of systems lead to their queries."""
+    sections = (section for build in builders if (section := build(context)) is not None)
+    return [_with_system_links(section, context.system_runs) if context.has_queries else section for section in sections]
+
+
+def _with_system_links(section: Section, systems: Collection[str]) -> Section:
+    tables, folded = (tuple(with_system_links(table, systems) for table in part) for part in (section.tables, section.folded))
+    return replace(section, tables=tables, folded=folded)
 
 
 def report_facts(results: ExperimentResult) -> list[str]:
