@@ -1,8 +1,8 @@
 """Two ways through the workbench in a real browser, with numbered pictures.
 
-`PYTHONPATH=tests python -m tools.docs.workbench_tour` takes them. On the sample, a person finds a query that fails, types a variant of
-it, grades three documents, moves a setting, proves it and takes the link. On a search engine behind HTTP the person also changes
-the body of its requests, and the engine is late once.
+`PYTHONPATH=tests python -m tools.docs.workbench_tour` takes them. On the sample, a person finds a query that fails, types a
+variant of it, grades three documents, moves a setting, proves it and takes the link. On a search engine behind HTTP the person
+also changes the body of its requests, and the engine is late once.
 """
 
 from __future__ import annotations
