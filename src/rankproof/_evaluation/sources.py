@@ -10,6 +10,7 @@ import numpy as np
 
 from rankproof._align import engine
 from rankproof._align.hits import Hits, JudgedQueries, merge_hits
+from rankproof._data.dataset import Queries
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run, join_runs, repeated_query_error
 from rankproof._evaluation.options import EvaluateOptions, FileOptions
@@ -140,11 +141,12 @@ def read_judgements(source: str | Qrels | Mapping[Any, Any] | Any, options: Eval
 
 
 class EvaluationInput(NamedTuple):
-    """The judgements and runs of an evaluation, and its options."""
+    """The judgements and runs of an evaluation, its options, and the queries that came with the judgements."""
 
     qrels: str | Qrels | Mapping[Any, Any] | Any
     runs: Mapping[str, Any]
     options: EvaluateOptions
+    texts: Queries | None
 
 
 def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
