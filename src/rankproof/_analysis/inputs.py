@@ -140,9 +140,9 @@ def input_from_evaluation(
 ) -> AnalysisInput:
     """An input from an evaluation, with the judgements, runs and options that it used, and the queries if they are known."""
     if not all(system.measures for system in result.systems):
-        texts = ", ".join(result.systems[0].texts)
+        only = ", ".join(result.systems[0].texts)
         raise UsageError(
-            f"there are no numbers to compare, only texts: {texts}", fix="add a measure with numbers, such as nDCG@10"
+            f"there are no numbers to compare, only texts: {only}", fix="add a measure with numbers, such as nDCG@10"
         )
     return AnalysisInput(
         name=name,

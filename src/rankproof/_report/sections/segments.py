@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rankproof._analysis.band_tables import describe_bands, profile_for, rated_measure
 from rankproof._analysis.bands import builtin_profiles
-from rankproof._analysis.compare.decision_data import with_relevant_documents
+from rankproof._analysis.compare.decision_data import conversations, with_relevant_documents
 from rankproof._analysis.compare.joined_values import common_values, only_queries
 from rankproof._analysis.compare.segment_differences import compared_pairs, segment_tables
 from rankproof._analysis.inputs import AnalysisInput
@@ -125,7 +125,8 @@ def _difference_tables(context: ReportContext, groupings: Sequence[Grouping]) ->
     whole = common_values(context.results.result, [context.measure])
     joined = only_queries(whole, with_relevant_documents(context.inputs, whole.measures[0], whole.queries))
     options = CompareOptions(samples=segment_options(context.measured.queries).samples)
-    return segment_tables(joined, groupings, compared_pairs(context.comparison.decision, None), options)[1]
+    pairs, groups = compared_pairs(context.comparison.decision, None), conversations(context.inputs, joined.queries)
+    return segment_tables(joined, groupings, pairs, options, groups)[1]
 
 
 def _with_names_and_notes(grouping: Grouping, table: Table) -> Table:
