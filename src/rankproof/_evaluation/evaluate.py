@@ -109,7 +109,7 @@ def _evaluate(
     chosen = default_measures(judged.highest) if named is None else named
     # By name, so that P with rel=2 in the options and P(rel=2) are measured once.
     fitted = {str(measure): measure for measure in [measure.with_rel(options.rel) for measure in chosen]}
-    rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
+    rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := getattr(measure, "rel", None)))})
     _check_judgements(judged, fitted)
     numbers = {name: measure for name, measure in fitted.items() if measure.kind != "text"}
     measured = {}
