@@ -306,9 +306,8 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 def check_arguments(function: Any, values: Mapping[str, Any]) -> None:
     """Checks the arguments of a function, or the keys of a TypedDict, by their types and Options."""
     known = arguments_of(function)
-    is_open = any(setting.option.role == "parameters" for setting in known.values())
     for name, value in values.items():
-        if name not in known and not is_open:
+        if name not in known and not any(setting.option.role == "parameters" for setting in known.values()):
             raise TypeError(f"unexpected keyword argument {name!r}")
         if name in known and not (value is None and known[name].optional):
             checked_setting(known[name], value)

@@ -23,6 +23,7 @@ from rankproof._statistics.options import Looks
 
 _GROWTH, _MOST = 1.15, 20.0
 _EVEN, _LIKELY = 0.5, 0.8
+_BLOCK = 2**21  # Pairs of systems in the draws that are in memory at the same time.
 
 
 def queries_needed(
@@ -50,6 +51,22 @@ def queries_needed(
 
 def _chance(estimates: PairEstimates, off: FloatArray, n: float, size: float, margin: float, looks: Looks) -> float:
     """The share of draws in which a system is good enough at this number of queries."""
+    # A table of all pairs for every draw at once would take gigabytes for some hundred systems.
+    rows = max(1, _BLOCK // off.shape[1] ** 2)
+    blocks = [off[start : start + rows] for start in range(0, len(off), rows)]
+    correlations = rival_correlations(estimates, margin)
+    return sum(_count_decided(estimates, correlations, block, n, size, margin, looks) for block in blocks) / len(off)
+
+
+def _count_decided(
+    estimates: PairEstimates,
+    correlations: FloatArray,
+    off: FloatArray,
+    n: float,
+    size: float,
+    margin: float,
+    looks: Looks,
+) -> int:
     # The queries seen are among the future ones, so only the others vary.
     shifts = math.sqrt(max(0.0, 1 - n / size)) * off
     differences = estimates.differences + shifts[:, :, None] - shifts[:, None, :]
@@ -57,14 +74,13 @@ def _chance(estimates: PairEstimates, off: FloatArray, n: float, size: float, ma
     scores = normal_scores((differences + margin) / errors, size - 1)
     best = differences.sum(axis=2).argmax(axis=1)
     race = race_sizes(scores, best)
-    correlations = rival_correlations(estimates, margin)
     enough, diagonal = np.zeros(len(off), dtype=bool), np.eye(scores.shape[1], dtype=bool)
     # The needed score depends on the size of the race, which differs between draws.
     for count in np.unique(race).tolist():
         rows = race == count
         needed = needed_scores(margin / errors, count, looks, correlations)
         enough[rows] = ((scores[rows] >= needed) | diagonal).all(axis=2).any(axis=1)
-    return float(enough.mean())
+    return int(enough.sum())
 
 
 def queries_needed_sentences(decision: Decision) -> Iterator[str]:
