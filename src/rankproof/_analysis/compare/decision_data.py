@@ -28,7 +28,7 @@ from rankproof._evaluation.result import Result, repeated_system, runs_of_system
 from rankproof._evaluation.sources import RunSources, align, prepare_judgements
 from rankproof._results.experiment_result import USUAL_BASELINE, SystemRun, ranking_systems
 from rankproof._statistics.correction import is_number, setting_error
-from rankproof._statistics.decision_rule import cheapest
+from rankproof._statistics.decision_rule import cheapest, group_means
 from rankproof._statistics.means import weighted_mean
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
@@ -308,12 +308,25 @@ def conversations(inputs: AnalysisInput, queries: Sequence[str]) -> IntArray | N
     return np.array(own, dtype=np.int64)
 
 
-def conversations_note(groups: IntArray | None, *, is_tested: bool) -> Iterator[str]:
-    """That turns of a conversation depend on each other, and whether tests count them together."""
+def conversations_note(groups: IntArray | None, counted: str) -> Iterator[str]:
+    """That turns of a conversation depend on each other, and what counts them together."""
     if groups is not None:
-        what = pluralise(len(np.unique(groups)), "conversation")
-        p = "risks, intervals and p count conversations" if is_tested else "risks count conversations, p each question"
-        yield f"the {len(groups):,} questions are of {what}: {p}"
+        yield f"the {len(groups):,} questions are of {pluralise(len(np.unique(groups)), 'conversation')}: {counted}"
+
+
+def by_conversation(joined: JoinedValues, groups: IntArray | None) -> JoinedValues:
+    """The mean of each conversation, with its turns as its weight; the values as they are without conversations."""
+    if groups is None or len(np.unique(groups)) == len(groups):
+        return joined
+    by_measure = [group_means(values, joined.weights, groups) for values in joined.values]
+    weights = by_measure[0][1]
+    return replace(
+        joined,
+        queries=tuple(f"conversation {at}" for at in range(len(weights))),
+        values=np.array([values for values, _ in by_measure]),
+        weights=None if (weights == weights[0]).all() else weights,
+        missing=None,
+    )
 
 
 def repeated_queries_note(different: int, queries: int) -> Iterator[str]:
