@@ -97,7 +97,7 @@ def read_weights(source: ByteSource) -> dict[str, float]:
         stated = read_queries(source).weights
         if stated is None:
             first = next(iter(read_queries(source).values()))
-            raise row_error("weight-missing", source=source.name, line=1, query=first.id, text=first.text)
+            raise row_error("weight-none", source=source.name, line=1, query=first.id)
         return stated
     weights: dict[str, float] = {}
     for line, text in numbered_text_lines(source):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rankproof._analysis.band_tables import describe_bands, profile_for, rated_measure
 from rankproof._analysis.bands import builtin_profiles
-from rankproof._analysis.compare.decision_data import with_relevant_documents
+from rankproof._analysis.compare.decision_data import conversations, with_relevant_documents
 from rankproof._analysis.compare.joined_values import common_values, only_queries
 from rankproof._analysis.compare.segment_differences import compared_pairs, segment_tables
 from rankproof._analysis.inputs import AnalysisInput
@@ -134,8 +134,8 @@ def _difference_tables(context: ReportContext, groupings: Sequence[Grouping]) ->
     whole = common_values(context.results.result, [context.measure])
     joined = only_queries(whole, with_relevant_documents(context.inputs, whole.measures[0], whole.queries))
     options = CompareOptions(samples=segment_options(context.measured.queries).samples)
-    pairs = compared_pairs(context.comparison.decision, None)
-    tables = segment_tables(joined, groupings, pairs, options)[1]
+    pairs, groups = compared_pairs(context.comparison.decision, None), conversations(context.inputs, joined.queries)
+    tables = segment_tables(joined, groupings, pairs, options, groups)[1]
     view = {"a": pairs[0][0], "b": pairs[0][1], "sort": "difference"} if pairs else {}
     return tuple(_with_segment_links(grouping.by, table, **view) for grouping, table in zip(groupings, tables, strict=False))
 
