@@ -99,6 +99,7 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
         "write queries.jsonl with rankproof sample, or remove the field chance",
     ),
     "weight-missing": ("query {query} ({text}) has no weight, but others have one", "give every query a weight, or none"),
+    "weight-none": ("query {query} has no weight, nor has any other", "give every query a field weight"),
     "weight-columns": (
         "{found} columns where weights have 2 (query weight)",
         "write a query id, a tab and a weight on each line",

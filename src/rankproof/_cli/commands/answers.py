@@ -266,6 +266,7 @@ def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Tr
     """The means, then why they are what they are."""
     from rankproof._analysis.answers.costs import cost_table
     from rankproof._analysis.answers.quality import claim_means_table, means_table
+    from rankproof._analysis.answers.search_calls import search_calls_table
     from rankproof._analysis.decision.repeats import result_repeats_tables
 
     if _is_of_claims(answer_input):
@@ -277,6 +278,8 @@ def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Tr
         yield from result_repeats_tables(answer_input.inputs.result)
     if (costs := cost_table(answer_input.answers, None if comparison is None else comparison.baseline)) is not None:
         yield costs
+    if (searches := search_calls_table(answer_input, None if comparison is None else comparison.baseline)) is not None:
+        yield searches
     yield from _session_tables(answer_input, comparison, 1 - args.alpha)
     if not _is_of_claims(answer_input):
         yield from _reference_tables(answer_input)

@@ -5,6 +5,8 @@
 #include "fault.h"
 #include "judged.h"
 
+#define MANY_SLOTS ((size_t)1 << 18)
+
 typedef struct {
     uint64_t hash;
     size_t at, line;
@@ -21,7 +23,8 @@ typedef struct {
     char *text;
     size_t text_size, text_capacity;
     uint32_t *slots;
-    size_t slots_count;
+    size_t slots_count, slots_capacity;
+    size_t expected; /* rows, at a guess */
     size_t repeats;
     bool marked; /* the second column must be read in Python */
     int64_t highest; /* grade of all rows */
@@ -51,15 +54,20 @@ static inline Outcome judge_widen(Judge *judge) {
     if (judge->count >= MOST_ITEMS) return NO_MEMORY;
     size_t wider = wider_slots(judge->slots_count, judge->count);
     if (wider == 0) return DONE;
-    uint32_t *slots = calloc(wider, sizeof *slots);
-    if (slots == NULL) return NO_MEMORY;
+    while (wider < 2 * judge->expected) wider *= 2;
+    if (wider > judge->slots_capacity) {
+        uint32_t *slots = malloc(wider * sizeof *slots);
+        if (slots == NULL) return NO_MEMORY;
+        free(judge->slots);
+        judge->slots = slots;
+        judge->slots_capacity = wider;
+    }
+    memset(judge->slots, 0, wider * sizeof *judge->slots);
     for (size_t i = 0; i < judge->count; i++) {
         size_t slot = (size_t)(pair_hash(judge->rows[i].hash, judge->rows[i].query) & (wider - 1));
-        while (slots[slot] != 0) slot = (slot + 1) & (wider - 1);
-        slots[slot] = (uint32_t)(i + 1);
+        while (judge->slots[slot] != 0) slot = (slot + 1) & (wider - 1);
+        judge->slots[slot] = (uint32_t)(i + 1);
     }
-    free(judge->slots);
-    judge->slots = slots;
     judge->slots_count = wider;
     return DONE;
 }
@@ -129,12 +137,16 @@ static inline Outcome judge_keep(const Judge *judge, const uint8_t *kept, Judged
 }
 
 /* Moves what was collected to `judged`, which must be all zeros; `kept` says which queries, NULL for all. Nothing can be added
- * to `judge` afterwards: its lookup table is freed, because it is large. */
+ * to `judge` afterwards. */
 static inline Outcome judge_finish(Judge *judge, const uint8_t *kept, Judged *judged) {
     size_t *fresh = zeroed(judge->queries.count, sizeof *fresh);
     if (fresh == NULL) return NO_MEMORY;
-    free(judge->slots);
-    judge->slots = NULL;
+    /* A large lookup table is freed before the documents take memory. */
+    if (judge->slots_capacity > MANY_SLOTS) {
+        free(judge->slots);
+        judge->slots = NULL;
+        judge->slots_capacity = 0;
+    }
     judged->seed = judge->seed;
     judged->only = kept != NULL;
     Outcome outcome = judge_keep(judge, kept, judged, fresh);

@@ -6,6 +6,8 @@
 #include "lines.h"
 #include "number.h"
 
+#define USUAL_LINE_BYTES 16
+
 /* The second column of the first row. */
 typedef struct {
     char text[32];
@@ -72,6 +74,7 @@ static inline Outcome nothing_pending(void *context) { return (void)context, DON
 static inline Outcome read_qrels(Lines *lines, Judge *judge) {
     QrelsText qrels = {.lines = lines, .judge = judge};
     TRY(lines_start(lines));
+    judge->expected = lines->end / USUAL_LINE_BYTES;
     while (true) {
         TRY(cut_lines(lines, 4, take_judgement, take_odd_judgement, nothing_pending, &qrels));
         if (lines->ended) break;
