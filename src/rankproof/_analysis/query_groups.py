@@ -121,7 +121,9 @@ def by_counted_complexity(inputs: AnalysisInput) -> Grouping:
         n = pluralise(len(texts), "query", "queries")
         notes.append(f"{uncounted} of {n} are not counted: they are not in Latin script, or have no words")
     if not seems_english(text for query, text in texts.items() if text is not None and classes[query] is not None):
-        notes.append("most longer queries do not look English, so their counted complexity is too low")
+        notes.append(
+            "most longer queries do not look English: the rule does not apply to them, and their counted complexity is too low"
+        )
     return replace(_grouping(f"{COMPLEXITY} (counted)", classes, "not counted"), notes=tuple(notes))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import MISSING, dataclass
 from functools import wraps
 from numbers import Integral
-from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar
+from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar, cast
 
 from rankproof._data.row_errors import OnConflict, OnDuplicate, row_error
 from rankproof._registry import Option, Setting, arguments_of, settings_of
@@ -165,6 +165,14 @@ def checked_id(value: object, column: str, *, source: str = "", line: int | None
     if "\0" in value:
         raise row_error("id-nul", source=source, line=line, column=column, token=value)
     return value
+
+
+def are_plain_ids(ids: Sequence[object]) -> bool:
+    """Whether all ids are text of ASCII characters without NUL, and none is empty: one look at all of them, for speed."""
+    if not (set(map(type, ids)) <= {str} and all(ids)):
+        return False
+    text = "".join(cast("Sequence[str]", ids))
+    return text.isascii() and "\0" not in text
 
 
 def checked_keys(keys: Iterable[object], column: str, *, source: str = "") -> Iterator[str]:

@@ -74,6 +74,13 @@ class RunSources(Mapping[str, Run]):
             self._read[name] = read_source(self._sources[name], name, self._options)
         return self._read[name]
 
+    def of_queries(self, name: str, queries: frozenset[str]) -> Run:
+        """The run with these queries only; of a dict that was not read, nothing else is read."""
+        source = self._sources[name]
+        if name in self._read or type(source) is not dict or not set(map(type, source)) <= {str}:
+            return self[name].restricted_to(queries)
+        return read_source({query: docs for query, docs in source.items() if query in queries}, name, self._options)
+
     def is_held(self, name: str) -> bool:
         """Whether the run is in memory; a large file is read on first use."""
         return name in self._read or not isinstance(self._sources[name], str)

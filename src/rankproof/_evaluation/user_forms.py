@@ -78,7 +78,8 @@ class Coercion:
         if isinstance(run, Run):
             return run
         if isinstance(run, Mapping):
-            return Run(run, name=name, source=name) if any(map(is_ranked_list, run.values())) else run
+            is_plain = set(map(type, run.values())) <= {dict}
+            return run if is_plain or not any(map(is_ranked_list, run.values())) else Run(run, name=name, source=name)
         from rankproof._formats.frames import is_frame
 
         if is_frame(run):
@@ -224,6 +225,8 @@ def _is_scalar(value: Any) -> bool:
 
 def _checked_grades(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """The judgements with sets of relevant documents as grades; lists are rejected, as they could be rankings."""
+    if set(map(type, qrels.values())) <= {dict}:
+        return qrels
     for query, docs in qrels.items():
         if isinstance(docs, list | tuple):
             what = f"qrels has a list of documents for query {for_message(str(query))}"
