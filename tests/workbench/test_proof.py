@@ -99,6 +99,13 @@ def test_a_system_that_is_run_for_each_trial_can_be_proved_too(opened: Opened) -
     assert "bm25-tuned" in read_experiment(proof.toml).systems
 
 
+def test_a_fusion_that_was_only_chosen_is_proved_by_its_weights(opened: Opened) -> None:
+    _, source, workbench = opened
+    proof = workbench.prove(source, "bm25", "reranked", {"of": ["reranked", "title"]}, quiet)
+    assert proof.sentence.startswith(("Proven: ", "Not proven: "))
+    assert "weights" in proof.settings
+
+
 def test_a_gain_that_is_too_small_says_how_many_more_queries_prove_it() -> None:
     stream = VariateStream(7, "normals")
     first = 0.5 + 0.1 * stream.normals(100)
