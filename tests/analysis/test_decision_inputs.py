@@ -26,7 +26,7 @@ from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.decision.record import Costs, Decision, PairDifference, SystemRisk
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.answers import SESSION_FIELD, Answer, Answers, AnswerUsage
-from rankproof._data.dataset import Query
+from rankproof._data.dataset import Queries, Query
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import ReadOptions
 from rankproof.measures import parse_measure
@@ -64,7 +64,7 @@ def test_queries_are_said_to_be_copies_if_at_most_four_fifths_differ(different: 
 def with_texts(texts: Mapping[str, Query], answers: Mapping[str, Answers] | None = None) -> AnalysisInput:
     inputs, _ = of_runs({query: {"d": 1} for query in "abc"}, {"x": {query: {"d": 1.0} for query in "abc"}})
     return replace(
-        inputs, texts=texts, given_answers=answers or {}, contexts={"p1": "the same", "p2": "the same", "p3": "another"}
+        inputs, texts=Queries(texts), given_answers=answers or {}, contexts={"p1": "the same", "p2": "the same", "p3": "another"}
     )
 
 
@@ -287,6 +287,6 @@ def test_repeats_are_of_the_chosen_system_and_its_rival_else_of_the_next_pair() 
         ({"rival": None, "against": ()}, None),
         ({"leader": None}, None),
     ):
-        found = with_repeats(inputs, replace(decision, **own), joined).repeats  # type: ignore[arg-type]
+        found = with_repeats(inputs, replace(decision, **own), joined).repeats
         assert found is not None
         assert (found.system, found.rival) == (pair or (None, None))
