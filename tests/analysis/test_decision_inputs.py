@@ -64,7 +64,10 @@ def test_queries_are_said_to_be_copies_if_at_most_four_fifths_differ(different: 
 def with_texts(texts: Mapping[str, Query], answers: Mapping[str, Answers] | None = None) -> AnalysisInput:
     inputs, _ = of_runs({query: {"d": 1} for query in "abc"}, {"x": {query: {"d": 1.0} for query in "abc"}})
     return replace(
-        inputs, texts=Queries(texts), given_answers=answers or {}, contexts={"p1": "the same", "p2": "the same", "p3": "another"}
+        inputs,
+        texts=Queries([replace(query, id=name) for name, query in texts.items()]),
+        given_answers=answers or {},
+        contexts={"p1": "the same", "p2": "the same", "p3": "another"},
     )
 
 
