@@ -18,8 +18,8 @@ MAX_SAMPLED_QUERIES = 20_000
 """With more queries than this, p is from the expansion of the distribution of the sum, which is more accurate than sampling."""
 _WORD = 64
 _ROUNDING = 1e-12
-# A block of sums takes 64 kB per system in C; numpy also holds the signs of all queries, so its blocks are smaller.
-_BLOCK = {"native": 1 << 13, "numpy": 1 << 10}
+# A block of sums takes 32 kB per system in C; numpy also holds the signs of all queries, so its blocks are smaller.
+_BLOCK = {"native": 1 << 12, "numpy": 1 << 10}
 _FLIP_CELLS = 1 << 22
 
 
@@ -116,13 +116,13 @@ def _common_step(sizes: FloatArray) -> float:
 
 
 def signed_sums(numbers: IntArray, seed: int, first: int, count: int, kernel: Kernel) -> IntArray:
-    """The sums of each column under the sign flips from `first` on, a row each; bit q of a flip keeps the sign of query q."""
+    """The sums of each column, a row each, under the sign flips from `first` on; bit q of a flip keeps the sign of query q."""
     key = stream_key(seed, "flips")
     if kernel == "native":
         from rankproof._native import permutation
 
         sums = permutation.sums(np.ascontiguousarray(numbers), numbers.shape[1], key, first, count)
-        return np.frombuffer(sums, np.int64).reshape(count, -1)
+        return np.frombuffer(sums, np.int64).reshape(-1, count)
     per_flip = -(-len(numbers) // _WORD)
     # Little-endian on every machine, so that bit q belongs to query q.
     bits = random_words(key, first * per_flip, count * per_flip).astype("<u8").view(np.uint8).reshape(count, -1)
@@ -130,25 +130,24 @@ def signed_sums(numbers: IntArray, seed: int, first: int, count: int, kernel: Ke
 
 
 def all_signed_sums(numbers: ExactSum) -> IntArray:
-    """The sums under all 2^n sign flips."""
+    """The sums of each column, a row each, under all 2^n sign flips."""
     queries = np.arange(len(numbers.numbers))
     kept = (np.arange(2 ** len(queries))[:, None] >> queries) & 1
     return _signed(kept.astype(np.float64), numbers.numbers)
 
 
 def _signed(kept: FloatArray, numbers: IntArray) -> IntArray:
-    """The sum of the kept values minus that of the flipped ones."""
-    sums: IntArray = 2 * products(kept, numbers) - numbers.sum(axis=0)
-    return sums
+    """The sum of the kept values minus that of the flipped ones, a row for each column."""
+    return np.ascontiguousarray((2 * products(kept, numbers) - numbers.sum(axis=0)).T)
 
 
 def _extreme_counts(numbers: ExactSum, sums: IntArray, pairs: BoolArray, kernel: Kernel) -> IntArray:
     """For each of these pairs of columns, the number of flips with a difference at least as large as the observed one."""
-    observed, columns = numbers.numbers.sum(axis=0), np.ascontiguousarray(sums.T)
+    observed = numbers.numbers.sum(axis=0)
     first, second = np.nonzero(np.tril(pairs, -1))
     least = np.abs(observed[first] - observed[second]) - numbers.rounding_slack
-    hits = np.diag(np.full(len(observed), len(sums), np.int64))
-    hits[first, second] = hits[second, first] = _count_far(columns, first, second, least, kernel)
+    hits = np.diag(np.full(len(observed), sums.shape[1], np.int64))
+    hits[first, second] = hits[second, first] = _count_far(sums, first, second, least, kernel)
     return hits
 
 

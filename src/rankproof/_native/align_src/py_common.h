@@ -114,7 +114,7 @@ static void raise_outcome(Outcome outcome, const Fault *fault) {
 static int options_of(PyObject *tuple, Options *options) {
     int by_rank, lower, float32, policy;
     if (!PyArg_ParseTuple(tuple, "pppi", &by_rank, &lower, &float32, &policy)) return 0;
-    *options = (Options){by_rank != 0, lower != 0, float32 != 0, (OnDuplicate)policy};
+    *options = (Options){(bool)by_rank, (bool)lower, (bool)float32, (OnDuplicate)policy};
     return 1;
 }
 

@@ -68,7 +68,7 @@ static PyObject *foreign_queries(const Judged *judged) {
 
 /* Which of the collected queries the set `only` has; NULL with an exception where that fails. */
 static uint8_t *kept_queries(const Judge *judge, PyObject *only) {
-    uint8_t *kept = calloc(judge->queries.count + 1, 1);
+    uint8_t *kept = zeroed(judge->queries.count, 1);
     if (kept == NULL) return (uint8_t *)PyErr_NoMemory();
     for (size_t i = 0; i < judge->queries.count; i++) {
         PyObject *query = text_of(name_at(&judge->queries, i));
@@ -128,7 +128,7 @@ static PyObject *py_judge_text(PyObject *module, PyObject *arguments) {
     judge.seed = process_seed;
     judge_borrow(&judge, &lines, &space);
     release_gil(&stream);
-    Outcome outcome = lines_open(&lines, stream_read, &stream, block < 1 ? 1 : (size_t)block, level, false);
+    Outcome outcome = lines_open(&lines, stream_read, &stream, (size_t)block, level, false);
     if (outcome == DONE) outcome = read_qrels(&lines, &judge);
     take_gil(&stream);
     if (outcome != DONE) raise_outcome(outcome, &lines.fault);

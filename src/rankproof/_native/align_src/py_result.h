@@ -50,7 +50,7 @@ static PyObject *hits_tuple(const Result *result) {
 }
 
 static PyObject *unjudged_hashes(const Names *unjudged_names) {
-    uint64_t *hashes = malloc((unjudged_names->count + 1) * sizeof *hashes);
+    uint64_t *hashes = zeroed(unjudged_names->count, sizeof *hashes);
     if (hashes == NULL) return PyErr_NoMemory();
     for (size_t i = 0; i < unjudged_names->count; i++) hashes[i] = unjudged_names->items[i].hash;
     PyObject *bytes = bytes_of(hashes, unjudged_names->count, sizeof *hashes);

@@ -6,6 +6,7 @@
 #include "run_read.h"
 
 #define MOST_KEPT ((size_t)8 << 20)
+#define BYTES_OF_A_ROW 64 /* in all arrays together */
 
 typedef struct {
     Buffer buffer;
@@ -27,15 +28,11 @@ static inline void workspace_free(Workspace *space) {
     free(space->judgements);
     free(space->judge_slots);
     free(space->found);
-    memset(space, 0, sizeof *space);
 }
 
 static inline size_t workspace_bytes(const Workspace *space) {
-    const Rows *rows = &space->rows;
-    size_t row = sizeof *rows->at + sizeof *rows->sizes + sizeof *rows->hashes + sizeof *rows->keys + sizeof *rows->ranks;
-    return space->buffer.capacity + rows->capacity * row + rows->slots_capacity * sizeof *rows->slots +
-           space->group_of_capacity * sizeof *space->group_of + space->judgements_capacity * sizeof *space->judgements +
-           space->judge_slots_capacity * sizeof *space->judge_slots + space->found_capacity * sizeof *space->found;
+    return space->buffer.capacity + sizeof *space->judge_slots * space->judge_slots_capacity +
+           BYTES_OF_A_ROW * (space->rows.capacity + space->judgements_capacity + space->found_capacity);
 }
 
 /* Takes the kept memory. */
