@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rankproof as rp
 from rankproof._analysis.preferences import Comparisons, analyse_preferences, fit_strengths
-from rankproof._api.prefer import prefer
 from rankproof._cli.main import main
 from rankproof._formats.preferences import Preference, read_preferences
 from rankproof.errors import InputError, UsageError
@@ -19,7 +19,7 @@ from support.scripted_chat import ScriptedChat
 
 
 def drawn(
-    seed: int, questions: int, chance: float, bias: float = 0.0, *, who: str = "ann", swap: float = 0.5
+    seed: int, questions: int, chance: float, bias: float = 0.0, *, who: str = "human:ann", swap: float = 0.5
 ) -> list[Preference]:
     """Preferences between a and b: a is better with this chance, plus a bias for the place."""
     random, made = np.random.default_rng(seed), []
@@ -186,16 +186,19 @@ def test_a_wrong_file_is_an_error(tmp_path: Path, row: dict[str, Any], message: 
         read_preferences(written(tmp_path, "wrong.jsonl", [row]))
 
 
-@pytest.mark.parametrize("who", ["my-judge-v3", "mymodel", "ann", "annotator-of-mine"])
-def test_a_judge_that_may_be_a_machine_is_an_error_that_says_how_to_name_it(who: str, tmp_path: Path) -> None:
-    path = written(tmp_path, "made.jsonl", [{"query": "q", "a": "x", "b": "y", "preferred": "x", "judge": who}])
-    with pytest.raises(
-        InputError, match=f"judge is {who}, .*; write human:{who} for a person, or llm:{who} for a language model"
-    ):
-        read_preferences(path)
+@pytest.mark.parametrize("who", ["my-judge-v3", "mymodel", "ann", "annotator-of-mine", ""])
+def test_a_judge_that_may_be_a_machine_ships_nothing_until_the_user_says_otherwise(who: str, tmp_path: Path) -> None:
+    rows = [{"query": f"q{at}", "a": "x", "b": "y", "preferred": "x" if at % 8 else "y", "judge": who} for at in range(200)]
+    path = written(tmp_path, "made.jsonl", rows)
+    alone = rp.prefer(path)
+    name = who or "somebody without a name"
+    assert (alone.decision.outcome, alone.decision.risk) == ("judge_leads", None)
+    assert alone.sentences[0].startswith(f"By {name} (not checked by people), x leads")
+    assert alone.sentences[1] == f"Whether {name} is a machine is not known: --labels-by people if not."
+    assert rp.prefer(path, labels_by="people").decision.systems == ("x",)
 
 
-@pytest.mark.parametrize("who", ["human:ann", "people", "expert_17", "author_2", "arena_user_9965", "annotator 3", ""])
+@pytest.mark.parametrize("who", ["human:ann", "people", "expert_17", "author_2", "arena_user_9965", "annotator 3"])
 def test_names_of_people_are_those_of_people(who: str, tmp_path: Path) -> None:
     path = written(tmp_path, "made.jsonl", [{"query": "q", "a": "x", "b": "y", "preferred": "x", "judge": who}])
     assert [made.is_machine for made in read_preferences(path).preferences] == [False]
@@ -204,7 +207,7 @@ def test_names_of_people_are_those_of_people(who: str, tmp_path: Path) -> None:
 def test_names_typed_in_the_browser_are_those_of_people(tmp_path: Path) -> None:
     row = {"query": "q", "a": "x", "b": "y", "preferred": "x", "first": "x", "answers": "0", "dataset": "d", "who": "ann"}
     (made,) = read_preferences(written(tmp_path, "made.jsonl", [{**row, "when": ""}])).preferences
-    assert (made.who, made.is_machine) == ("ann", False)
+    assert (made.who, made.is_machine) == ("human:ann", False)
 
 
 def test_a_language_model_is_asked_in_both_orders_and_its_place_bias_is_seen(tmp_path: Path) -> None:
@@ -216,7 +219,7 @@ def test_a_language_model_is_asked_in_both_orders_and_its_place_bias_is_seen(tmp
         for name in ("x", "y")
     }
     chat = ScriptedChat(first)
-    result = prefer(answers=logs, judge="scripted", model=chat)
+    result = rp.prefer(answers=logs, judge="scripted", model=chat)
     assert chat.log.calls == 40
     (places,) = [table for table in result.tables if table.name == "places"]
     assert places.rows[0][1:] == (40, 1.0, 20, 0.0)
@@ -234,3 +237,15 @@ def test_the_command_shows_the_decision_and_the_tables(tmp_path: Path, capsys: p
     assert shown.out.strip().startswith("Ship a: 0.8")
     assert "first preferred" in shown.out
     assert "the first of two equal answers is preferred" in shown.err
+
+
+def test_the_output_goes_to_a_file_that_is_no_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"query": made.query, "a": "a", "b": "b", "preferred": made.preferred, "first": made.first, "who": "human:ann"}
+        for made in drawn(8, 300, 0.8)
+    ]
+    made, out = written(tmp_path, "made.jsonl", rows), tmp_path / "decision.md"
+    assert main(["prefer", made, "--format", "markdown", "-o", str(out)]) == 0
+    assert "Ship a: 0.8" in out.read_text(encoding="utf-8")
+    assert main(["prefer", made, "-o", made]) == 2
+    assert "made.jsonl" in capsys.readouterr().err

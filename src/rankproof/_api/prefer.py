@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rankproof._data.validation import BUDGET, REPLIES
+from rankproof._data.validation import BUDGET, FILES, REPLIES, public
 from rankproof._registry import Option
-from rankproof._results.decision_settings import COSTS, MARGIN
+from rankproof._results.decision_settings import COSTS, LABELS_BY, MARGIN, LabelsBy
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,20 +19,24 @@ if TYPE_CHECKING:
     from rankproof.models._chat.base import ChatModel
 
 JUDGE = Option("a language model that compares the answers of results in both orders", metavar="NAME", unset="none is asked")
-FILES = Option(
-    "files of preferences: of `rankproof serve`, Chatbot Arena, MT-bench, LangSmith, or a table with query, a, b and preferred"
+PREFERENCES = Option(
+    "files of preferences: of `rankproof serve`, Chatbot Arena, MT-bench, LangSmith, or a table with query, a, b and preferred",
+    typed=FILES,
+    role="path",
 )
 RESULTS = Option("a results folder or RAG logs whose answers --judge compares", metavar="RESULTS", typed=str, role="path")
 
 
+@public
 def prefer(
-    preferences: Annotated[str | os.PathLike[str] | Sequence[str | os.PathLike[str]], FILES] = (),
+    preferences: Annotated[str | os.PathLike[str] | Sequence[str | os.PathLike[str]], PREFERENCES] = (),
     *,
     answers: Annotated[Any, RESULTS] = None,
     judge: Annotated[str | None, JUDGE] = None,
     model: Annotated[ChatModel | None, Option("the settings of the language model that judges")] = None,
     margin: Annotated[float | str | None, MARGIN] = None,
     costs: Annotated[Mapping[str, float] | None, COSTS] = None,
+    labels_by: Annotated[LabelsBy | None, LABELS_BY] = None,
     budget: Annotated[Budget | str | None, BUDGET] = None,
     cache: Annotated[str | os.PathLike[str] | None, REPLIES] = None,
 ) -> PreferenceResult:
@@ -54,7 +58,7 @@ def prefer(
         made, notes = [*made, *more], [*notes, *judge_notes]
     if not made:
         raise UsageError("there are no preferences", fix="pass files of preferences, or answers and a judge")
-    return analyse_preferences(made, margin=margin, costs=costs, notes=notes)
+    return analyse_preferences(made, margin=margin, costs=costs, labels_by=labels_by, notes=notes)
 
 
 def judged_preferences(

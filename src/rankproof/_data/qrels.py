@@ -391,9 +391,10 @@ _REPLACES: Mapping[OnConflict, Callable[[int, int], bool]] = {
 """Whether a grade replaces the one that is kept, by rule."""
 
 
-JUDGE_KINDS = frozenset(("llm", "keywords", "heuristic", "clicks"))
+UNKNOWN_JUDGE = "unknown"
+"""The kind of a judge whose name says neither people nor machine: it counts as a machine until the user says otherwise."""
+JUDGE_KINDS = frozenset(("llm", "keywords", "heuristic", "clicks", UNKNOWN_JUDGE))
 """The kinds of machine judges: a language model, keyword overlap, rules that made the query from the document, or clicks."""
-SHORTEST_KIND = min(map(len, JUDGE_KINDS))
 _MODEL_NAMES = re.compile(
     r"(?:[\w.-]+/)?"  # The provider, as in openai/gpt-4o.
     r"(?:(?:(?:chat)?gpt|(?:text-)?davinci|claude|gemini|gemma|palm|(?:code)?llama|qwen|qwq|(?:open-)?mi[sx]tral|ministral|magistral"
@@ -403,6 +404,14 @@ _MODEL_NAMES = re.compile(
     r"|o[134]-|command-[ar]|(?:command|nova)-(?:light|nightly|lite|micro|pro|premier))",
     re.ASCII | re.IGNORECASE,
 )
+_PEOPLE = re.compile(
+    r"(?:[^@\s]+@[^@\s]+\.[a-z]+|[0-9]+(?:\.0)?"
+    r"|(?:arena_user|human|people|person|user|annotator|expert|editor|author|rater|assessor|reviewer|worker|crowd|nist)s?"
+    r"(?:[ _:#-]*[0-9a-f]*))"
+)
+"""Names of people in published files: an address, a number, or a kind of people and a number, such as expert_17."""
+_NO_NAME = re.compile(r"(?:q|iter(?:ation)?[-_]?|n/?a|none|null|nil|unused)?[\W\d_]*", re.IGNORECASE)
+"""The second column of TREC qrels that names nobody, such as 0, Q0 and the number of an iteration."""
 HUMAN_JUDGE = "people"
 """The label of judgements by people, in files in which other judgements have one."""
 
@@ -433,21 +442,37 @@ def label_of(text: str) -> str:
     return f"{kind}:{name}" if name else kind
 
 
+def is_unknown_judge(label: str) -> bool:
+    """Whether the label is of a judge whose name says neither people nor machine."""
+    return label.partition(":")[0] == UNKNOWN_JUDGE
+
+
+def are_named_subtopics(qrels: Qrels) -> bool:
+    """Whether the judges that the judgements name can be told from the names of their subtopics."""
+    names = {label_in_second(name) for subtopics in qrels.subtopics.values() for name in subtopics}
+    return names >= {*qrels.judge_labels.values()}
+
+
+def label_in_second(text: str) -> str:
+    """The label of the judge that the second column of TREC qrels names; an empty one for people, and if it names nobody."""
+    return "" if _NO_NAME.fullmatch(text) else judge_label(text)
+
+
 _NO_JUDGE = frozenset(("", "none", "null", "nan", "<na>", HUMAN_JUDGE))
 
 
-def label_in_column(value: object, *, source: str, line: int | None) -> str:
-    """The label of a machine judge in a column that says who judged, an empty one for people; another text is an error.
+def judge_label(name: object) -> str:
+    """The label of a judge by its name, an empty one for people, and for no name.
 
-    Grades of a machine whose name is not understood must not count as those of people.
+    Grades of a machine whose name is not understood must not count as those of people: its kind is unknown.
     """
-    text = str(value).strip()
+    text = str(name).strip()
     plain = text.lower()
     if plain in _NO_JUDGE or plain.startswith(HUMAN_PREFIX):
         return ""
-    if not (label := label_of(text)):
-        raise row_error("judge", source=source, line=line, token=text)
-    return label
+    if label := label_of(text):
+        return label
+    return "" if _PEOPLE.fullmatch(plain) else f"{UNKNOWN_JUDGE}:{plain_judge_name(text)}"
 
 
 GENERATED_BY = "generated_by"

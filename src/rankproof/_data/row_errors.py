@@ -46,10 +46,6 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
         "fix the line, or if every line is query, doc, grade, pass --qrels-format beir",
     ),
     "qrels-is-run": ("6 columns where qrels have 4; this looks like a run", "are the arguments swapped? The qrels come first"),
-    "judge": (
-        'judged_by is "{token}"',
-        "write people, human:NAME, or the machine that judged as llm:NAME, keywords:NAME, heuristic:NAME or clicks:NAME",
-    ),
     "score-text": ('score "{token}" is not a decimal number', "write scores like 12.5 or 1e-3"),
     "score-header": (
         'score "{token}" is not a decimal number',

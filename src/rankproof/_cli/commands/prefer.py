@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import show_tables
 from rankproof._cli.options import without_repeats
-from rankproof._cli.output import add_format_option
+from rankproof._cli.output import add_format_option, add_output_option, check_output
 from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, for_message
@@ -30,8 +30,8 @@ examples:
 
 Files of Chatbot Arena, MT-bench (both games), LangSmith's comparative experiments, and tables with
 the columns query, a, b, preferred, first (shown first) and who: human:NAME for a person; llm:NAME or a
-name such as gpt-4o for a machine, whose preferences never decide; other names are an error. People
-prefer blind in rankproof serve RESULTS --edit"""
+name such as gpt-4o for a machine, whose preferences never decide; other names, or none, count as a
+machine's without --labels-by people. People prefer blind in rankproof serve RESULTS --edit"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     budget = parser.add_argument_group("budget")
     add_flags(budget, prefer, ("budget",))
     budget.add_argument("--dry-run", action="store_true", help="estimate the cost and call no model")
-    add_flags(parser.add_argument_group("decision"), prefer, ("margin", "costs"))
-    add_format_option(parser.add_argument_group("output"))
+    add_flags(parser.add_argument_group("decision"), prefer, ("margin", "costs", "labels_by"))
+    output = parser.add_argument_group("output")
+    add_format_option(output)
+    add_output_option(output)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -55,6 +57,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._api.prefer import answers_to_compare, judged_preferences
     from rankproof._formats.preferences import read_preferences
 
+    check_output(args.output, args.files)
     if (args.save is not None or args.dry_run) and args.judge is None:
         raise UsageError("no model is asked", fix="name it with --judge")
     if args.save is not None and os.path.exists(args.save):
@@ -76,13 +79,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if not made:
         raise UsageError("there are no preferences", fix="specify files of preferences, or --judge NAME --answers RESULTS")
     costs = None if args.costs is None else without_repeats("--cost", args.costs)
-    result = analyse_preferences(made, margin=args.margin, costs=costs, notes=notes)
+    result = analyse_preferences(made, margin=args.margin, costs=costs, labels_by=args.labels_by, notes=notes)
     first, *others = result.tables
-    show_tables(
-        [replace(first, title="", sentences=result.sentences, verdict_first=True), *others],
-        argparse.Namespace(**{**vars(args), "output": None}),
-        terminal,
-    )
+    show_tables([replace(first, title="", sentences=result.sentences, verdict_first=True), *others], args, terminal)
     terminal.notes(result.notes)
     return 0
 
