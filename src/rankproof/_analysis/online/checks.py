@@ -197,12 +197,11 @@ def busy_user(log: SearchLog, users: Codes) -> Iterator[str]:
     """The user with more than 5% of all clicks, by the users of the clicks."""
     if not len(users):
         return
-    codes, counts = np.unique(users, return_counts=True)
-    most = int(counts.argmax())
-    if counts[most] > _MOST_CLICKS * len(users):
-        code = int(codes[most])
+    counts = np.bincount(users)
+    code = int(counts.argmax())
+    if counts[code] > _MOST_CLICKS * len(users):
         name = f" {for_message(log.users[code])}" if code < len(log.users) else ""
-        share = f"{counts[most] / len(users):.0%} of all {len(users):,} clicks"
+        share = f"{counts[code] / len(users):.0%} of all {len(users):,} clicks"
         yield f"user{name} has {share}: is it a bot? (--bot WORD leaves it out)"
 
 

@@ -264,7 +264,7 @@ def _drafts(log: SearchLog, during: BoolArray, options: OnlineOptions) -> tuple[
         own.sort(key=last.__getitem__)
         return own, during & np.isin(log.sessions.draft, own)
     listed = np.zeros(len(log.sessions), dtype=bool)
-    listed[np.repeat(np.arange(len(log.sessions)), log.sessions.lengths)[log.sessions.teams != NO_TEAM]] = True
+    listed[log.sessions.session_of_slot[log.sessions.teams != NO_TEAM]] = True
     return [], during & listed if listed.any() else during
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import Any
@@ -15,7 +14,7 @@ from rankproof._formats.columns import COLUMN_NAMES, normalised_name
 from rankproof._formats.rows import rank_of_value
 from rankproof._importers.search_log.log import NO_TEAM, SHARED, joined_place
 from rankproof._importers.search_log.options import MISSING, LogOptions
-from rankproof._importers.search_log.tables import EVENTS, SHOWN, LogTables, as_array, number_of
+from rankproof._importers.search_log.tables import EVENTS, SHOWN, LogTables, number_of
 from rankproof.errors import InputError, UsageError, for_message
 
 ROLES: Mapping[str, tuple[str, ...]] = {
@@ -92,7 +91,7 @@ class PlainRows:
         """Adds rows with these lines; `columns` holds cells by role, `fields` the cells of further fields."""
         tables, size = self._tables, len(lines)
         sessions = _texts(columns["session"])
-        action = as_array(tables.actions.codes(_texts(columns["action"])))
+        action = np.array(tables.actions.codes(_texts(columns["action"])), dtype=np.int32)
         self._is_shown += [name.lower() in SHOWN_ACTIONS for name in list(tables.actions)[len(self._is_shown) :]]
         named = np.fromiter(map(bool, sessions), bool, size)
         shown = np.array(self._is_shown, dtype=bool)[action]
@@ -104,6 +103,7 @@ class PlainRows:
         block = _Block(tables, columns, fields, lines, self._file, np.fromiter(map(hash, sessions), np.int64, size))
         block.add_shown(shown & named)
         block.add_events(~shown & named, action)
+        tables.pack()
 
 
 class _Block:
@@ -147,20 +147,20 @@ class _Block:
         first[1:] = ~first[1:]
         starts = at[first]
         has_doc = (self._docs[at] >= 0) | (self._ranks[at] >= 0)
-        _extend(tables.key, self._keys[starts])
-        _extend(tables.user, self._users[starts])
-        _extend(tables.variant, self._variants[starts])
-        _extend(tables.time, self._times(starts))
-        _extend(tables.place, self._places(starts))
-        _extend(tables.query, self._queries(starts))
-        _extend(tables.draft, np.full(len(starts), -1, dtype=np.int32))
-        _extend(tables.kind, np.full(len(starts), PLAIN_ROW, dtype=np.int8))
-        _extend(tables.shown, np.add.reduceat(has_doc.astype(np.int32), np.flatnonzero(first)).astype(np.int32))
-        _extend(tables.ranking_start, np.full(len(starts), len(tables.rankings), dtype=np.int64))
+        tables.key.extend_array(self._keys[starts])
+        tables.user.extend_array(self._users[starts])
+        tables.variant.extend_array(self._variants[starts])
+        tables.time.extend_array(self._times(starts))
+        tables.place.extend_array(self._places(starts))
+        tables.query.extend_array(self._queries(starts))
+        tables.draft.extend_array(np.full(len(starts), -1, dtype=np.int32))
+        tables.kind.extend_array(np.full(len(starts), PLAIN_ROW, dtype=np.int8))
+        tables.shown.extend_array(np.add.reduceat(has_doc.astype(np.int32), np.flatnonzero(first)).astype(np.int32))
+        tables.ranking_start.extend_array(np.full(len(starts), len(tables.rankings), dtype=np.int64))
         slots = at[has_doc]
-        _extend(tables.slot_doc, self._docs[slots])
-        _extend(tables.slot_rank, self._ranks[slots])
-        _extend(tables.slot_team, self._teams[slots])
+        tables.slot_doc.extend_array(self._docs[slots])
+        tables.slot_rank.extend_array(self._ranks[slots])
+        tables.slot_team.extend_array(self._teams[slots])
         for row in starts.tolist() if self._fields else ():
             tables.add_fields({path: cells[row] for path, cells in self._fields.items()})
 
@@ -168,17 +168,17 @@ class _Block:
         """Adds what users did."""
         at = np.flatnonzero(rows)
         tables, values = self._tables, self._columns.get("value")
-        _extend(tables.event_key, self._keys[at])
-        _extend(tables.event_user, self._users[at])
-        _extend(tables.event_doc, self._docs[at])
-        _extend(tables.event_rank, self._ranks[at])
-        _extend(tables.event_action, action[at])
-        _extend(tables.event_team, self._teams[at])
-        _extend(tables.event_variant, self._variants[at])
-        _extend(tables.event_time, self._times(at))
-        _extend(tables.event_place, self._places(at))
+        tables.event_key.extend_array(self._keys[at])
+        tables.event_user.extend_array(self._users[at])
+        tables.event_doc.extend_array(self._docs[at])
+        tables.event_rank.extend_array(self._ranks[at])
+        tables.event_action.extend_array(action[at])
+        tables.event_team.extend_array(self._teams[at])
+        tables.event_variant.extend_array(self._variants[at])
+        tables.event_time.extend_array(self._times(at))
+        tables.event_place.extend_array(self._places(at))
         numbers = np.full(len(at), np.nan) if values is None else np.array([number_of(values[row]) for row in at.tolist()])
-        _extend(tables.event_value, numbers.astype(np.float64))
+        tables.event_value.extend_array(numbers.astype(np.float64))
 
     def _times(self, at: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
         times = self._columns.get("time")
@@ -231,10 +231,6 @@ def _rank(value: Any) -> int:
         return int(value)
     rank = rank_of_value(value)
     return rank if rank is not None and 0 <= rank < 1 << 31 else -1
-
-
-def _extend(column: array[int] | array[float], values: np.ndarray[Any, Any]) -> None:
-    column.frombytes(np.ascontiguousarray(values).tobytes())
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, list[Any]]:
