@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +188,7 @@ def test_a_measurably_worse_system_is_kept_only_to_save_cost() -> None:
 
     signs = [1] * 60 + [0] * 9940
     assert _preferences(signs).systems == ("B",)
-    cheaper = _preferences(signs, costs=Costs("given", {"A": 1.0, "B": 3.0}))
+    cheaper = _preferences(signs, costs=Costs("given", {"A": 1.0, "B": 3.0}), has_baseline=True)
     assert (cheaper.outcome, cheaper.kind, cheaper.systems) == ("keep", "cheaper_and_worse", ("A",))
     assert "only to save cost: it is 3 times cheaper, and B is measurably better by" in cheaper.sentences[0]
 
@@ -385,23 +385,40 @@ def test_a_log_of_one_ranking_has_nothing_to_compare(tmp_path: Path) -> None:
         _online(tmp_path, rows)
 
 
-def test_a_plain_table_says_the_same_as_the_records(tmp_path: Path) -> None:
-    rows = interleaved_rows(_CLEAR, sessions=300)
+def _plain_table(tmp_path: Path, rows: list[Row], names: Mapping[str, str]) -> str:
+    """The log as a CSV table, with other names of the systems."""
     lines = ["session,user,time,system,rank,doc,action"]
     for row in rows:
         if "query_attributes" in row:
             teams = row["query_attributes"]["rankproof"]["teams"]
             for rank, (doc, team) in enumerate(zip(row["query_response_hit_ids"], teams, strict=True), 1):
-                system = "" if team < 0 else ("bm25", "hybrid")[team]
+                system = "" if team < 0 else names[("bm25", "hybrid")[team]]
                 lines.append(f"{row['query_id']},{row['client_id']},{row['timestamp']},{system},{rank},{doc},impression")
         else:
             doc = row["event_attributes"]["object"]["object_id"]
             lines.append(f"{row['query_id']},{row['client_id']},{row['timestamp']},,,{doc},click")
     file = tmp_path / "log.csv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    plain, recorded = rp.online(str(file)), _online(tmp_path, rows)
-    assert _pair(plain) == _pair(recorded)
-    assert any("the baseline is the first system by name" in note for note in plain.notes)
+    return str(file)
+
+
+def test_a_plain_table_says_the_same_as_the_records(tmp_path: Path) -> None:
+    rows = interleaved_rows(_CLEAR, sessions=300)
+    plain = rp.online(_plain_table(tmp_path, rows, {"bm25": "bm25", "hybrid": "hybrid"}))
+    assert _pair(plain) == _pair(_online(tmp_path, rows))
+    assert any("no baseline is named, so none is kept" in note for note in plain.notes)
+
+
+@pytest.mark.parametrize("names", [{"bm25": "a", "hybrid": "b"}, {"bm25": "b", "hybrid": "a"}])
+def test_the_better_system_of_a_plain_table_is_shipped_whatever_its_name(tmp_path: Path, names: dict[str, str]) -> None:
+    table = _plain_table(tmp_path, interleaved_rows(_CLEAR, sessions=900), names)
+    decision = rp.online(table).decision
+    assert decision is not None
+    assert (decision.outcome, decision.systems) == ("ship", (names["hybrid"],))
+    assert decision.sentences[0].startswith(f"Ship {names['hybrid']}: ")
+    kept = rp.online(table, baseline=names["hybrid"]).decision
+    assert kept is not None
+    assert kept.outcome == "keep"
 
 
 def test_the_trend_has_the_look_of_each_day(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 
 import numpy as np
 
@@ -103,13 +104,13 @@ def moved_users(assignment: Assignment) -> Iterator[str]:
 
 
 def uneven_sessions(values: VariantValues) -> Iterator[str]:
-    """That users of a variant have more sessions than those of the baseline, and that sums by user do not show its difference.
+    """That users of a variant have more sessions than those of another, and that sums by user do not show its difference.
 
     Such a difference per session also comes from sessions that are missing in the log of one variant.
     """
     names, lower = values.systems, values.measure.higher_is_better is False
-    for at in range(1, len(names)):
-        pair, (own, base) = values.compare(at, 0), (values.arm(number) for number in (at, 0))
+    for at, other in combinations(reversed(range(len(names))), 2):
+        pair, (own, base) = values.compare(at, other), (values.arm(number) for number in (at, other))
         sessions = [ratio_of(arm.sizes, (arm.sizes > 0).astype(np.float64)) for arm in (own, base)]
         if not (pair.is_positive or pair.is_negative) or not _sign(sessions, values.expect, _UNEVEN_LEVEL):
             continue
@@ -117,7 +118,7 @@ def uneven_sessions(values: VariantValues) -> Iterator[str]:
         good = [ratio_of(arm.sizes - arm.sums if lower else arm.sums, (arm.sizes > 0).astype(np.float64)) for arm in (own, base)]
         if _sign(good, values.expect, values.alpha) != (-1 if lower else 1) * (1 if pair.is_positive else -1):
             counts = " and ".join(
-                f"{for_message(name)} {arm.value:.2f}" for name, arm in zip((names[at], names[0]), sessions, strict=True)
+                f"{for_message(name)} {arm.value:.2f}" for name, arm in zip((names[at], names[other]), sessions, strict=True)
             )
             what = f"sessions per user differ ({counts}), and {values.measure} summed by user does not differ in the same way"
             yield f"{what}: sessions of a variant may be missing; find out which, and start again"

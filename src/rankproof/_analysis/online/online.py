@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -151,7 +152,7 @@ def _during_experiment(log: SearchLog, options: OnlineOptions) -> BoolArray:
 
 
 def _with_baseline_first(names: Sequence[str], options: OnlineOptions, what: str) -> tuple[str, ...]:
-    """The names, the baseline first."""
+    """The names, the baseline first if one is named."""
     if options.baseline is not None and options.baseline not in names:
         near = closest_name(options.baseline, names)
         fix = f"did you mean {near}?" if near else f"choose among {', '.join(map(for_message, names))}"
@@ -167,8 +168,9 @@ def _costs_of(options: OnlineOptions) -> Costs:
     return Costs("given", options.costs) if options.costs else Costs()
 
 
-def _facts_of(values: SessionValues, users: int, clicks: int) -> dict[str, CellValue]:
-    facts: dict[str, CellValue] = {"sessions": len(values.users), "users": users, "clicks": clicks}
+def _facts_of(case: LiveCase, users: int, clicks: int) -> dict[str, CellValue]:
+    values, baseline = case.values, case.values.systems[0] if case.has_baseline else ""
+    facts: dict[str, CellValue] = {"baseline": baseline, "sessions": len(values.users), "users": users, "clicks": clicks}
     known = values.times[np.isfinite(values.times)]
     if len(known):
         facts |= {"from": shown_instant(float(known.min())), "to": shown_instant(float(known.max()))}
@@ -196,15 +198,17 @@ def interleaving_experiment(log: SearchLog, clicks: Events, options: OnlineOptio
         LiveEvidence("interleaving", users, draft.method),
         _costs_of(options),
         options.baseline,
+        bool(drafts) or options.baseline is not None,
         tuple(_interleaving_obstacles(log, drafts, counted, values, clicks)),
         checks.traffic_per_day(values.times),
     )
     notes = (
-        *_interleaving_notes(log, counted, during, bool(drafts)),
+        *_interleaving_notes(log, counted, during),
+        *([] if case.has_baseline else [_without_baseline(systems[0])]),
         *checks.differing_ranks(clicks),
         *checks.busy_user(log, own),
     )
-    facts = {"experiment": draft.experiment, "method": draft.method, **_facts_of(values, users, len(own))}
+    facts = {"experiment": draft.experiment, "method": draft.method, **_facts_of(case, users, len(own))}
     return _Experiment(case, (), notes, facts)
 
 
@@ -288,7 +292,7 @@ def _groups(log: SearchLog, drafts: Sequence[int]) -> list[int]:
     return list({_draft_key(log.drafts[at]): at for at in drafts}.values())
 
 
-def _interleaving_notes(log: SearchLog, kept: BoolArray, during: BoolArray, has_drafts: bool) -> Iterator[str]:
+def _interleaving_notes(log: SearchLog, kept: BoolArray, during: BoolArray) -> Iterator[str]:
     total, other = int(kept.sum()), int((during & ~kept).sum())
     if other:
         yield f"{pluralise(other, 'session')} of other lists {'does' if other == 1 else 'do'} not count"
@@ -296,8 +300,10 @@ def _interleaving_notes(log: SearchLog, kept: BoolArray, during: BoolArray, has_
         yield f"{pluralise(shared, 'session')} ({shared / total:.1%}) had the same list from all systems: each is a tie"
     if empty := int((kept & (log.sessions.lengths == 0)).sum()):
         yield f"{pluralise(empty, 'session')} without results: each is a tie"
-    if not has_drafts:
-        yield "the log has no records of rp.interleave: the baseline is the first system by name (--baseline names another)"
+
+
+def _without_baseline(first: str) -> str:
+    return f"no baseline is named, so none is kept: tables show differences to {for_message(first)} (--baseline NAME)"
 
 
 def variants_experiment(log: SearchLog, clicks: Events, options: OnlineOptions) -> _Experiment:
@@ -323,13 +329,14 @@ def variants_experiment(log: SearchLog, clicks: Events, options: OnlineOptions) 
         LiveEvidence("ab", users, adjusted=values.covariates is not None),
         _costs_of(options),
         options.baseline,
+        options.baseline is not None,
         tuple(_variant_obstacles(log, assignment, options, values, clicks)),
         checks.traffic_per_day(values.times),
         lambda system: [_guardrail(guardrail, own, system) for guardrail, own in limits],
     )
     clicking = log.sessions.user[clicks.session[np.isin(clicks.session, assignment.sessions)]]
     notes = (*_variant_notes(assignment, values, options), *checks.differing_ranks(clicks), *checks.busy_user(log, clicking))
-    return _Experiment(case, tuple(map(values_of, further)), notes, _facts_of(values, users, len(clicking)))
+    return _Experiment(case, tuple(map(values_of, further)), notes, _facts_of(case, users, len(clicking)))
 
 
 def _assignment(log: SearchLog, during: BoolArray, options: OnlineOptions) -> Assignment:
@@ -339,6 +346,9 @@ def _assignment(log: SearchLog, during: BoolArray, options: OnlineOptions) -> As
         what = f"one variant, {for_message(present[0])}" if present else "no variant"
         raise InputError(f"the log holds {what}, so there is nothing to compare", fix=_LOG_FIX, source=log.sources[0])
     variants = _with_baseline_first(present, options, "variant")
+    if options.guardrails and options.baseline is None:
+        fix = f"name it, as in --baseline {shlex.quote(variants[0])}"
+        raise UsageError("a guardrail is about the change from a baseline, and none is named", fix=fix)
     if options.shares and set(options.shares) != set(variants):
         fix = f"give the share of each: {', '.join(map(for_message, variants))}"
         raise UsageError("--share names some variants only", fix=fix)
@@ -402,7 +412,7 @@ def _variant_notes(assignment: Assignment, values: VariantValues, options: Onlin
     if assignment.without:
         yield f"{pluralise(assignment.without, 'session')} without a variant, left out"
     if options.baseline is None:
-        yield f"the baseline is {for_message(values.systems[0])}, the first variant by name (--baseline names another)"
+        yield _without_baseline(values.systems[0])
     if options.since is not None and len(assignment.before) and values.covariates is None:
         yield "users of one variant have sessions before the experiment more often, so these do not reduce the noise (CUPED)"
     if values.covariates is not None:
