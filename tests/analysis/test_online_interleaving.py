@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from rankproof._analysis.online.interleaved import Preferences
 from rankproof._analysis.online.result import OnlineResult
 from rankproof._importers.search_log.log import Events
 from rankproof.errors import InputError, UsageError
-from support.live_traffic import RELEVANT, START, Row, event_row, interleaved_rows, query_row, written
+from support.live_traffic import RELEVANT, START, Row, event_row, interleaved_rows, query_row, variant_rows, written
 from support.paths import GOLDEN
 
 _CLEAR = {"bm25": 0.1, "hybrid": 0.9}
@@ -299,7 +300,7 @@ def test_documents_that_are_logged_in_another_order_decide_nothing(tmp_path: Pat
 def test_ranks_below_advertisements_get_a_note(tmp_path: Path) -> None:
     result = _online(tmp_path, _with_ranks(interleaved_rows(_CLEAR), 3, docs=True))
     assert result.decision.outcome == "ship"  # type: ignore[union-attr]
-    assert any("another rank than the place of their document in its list, which counts" in note for note in result.notes)
+    assert any("another rank than the place of their document in its list: the place counts" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(("page", "contradicts"), [(5, False), (4, True)])
@@ -468,12 +469,34 @@ def test_a_field_of_segments_that_no_session_has_is_an_error(tmp_path: Path) -> 
         _online(tmp_path, interleaved_rows(_CLEAR, sessions=50), by="device")
 
 
-def test_a_few_users_get_no_interval_and_the_sessions_until_100_of_them(tmp_path: Path) -> None:
+def test_a_few_users_get_no_interval_and_need_more_users(tmp_path: Path) -> None:
     result = _online(tmp_path, interleaved_rows(_CLEAR, sessions=200, users=5))
     text = json.dumps(result.to_dict(), allow_nan=False)
     assert '"ci": null' in text
     assert "95% CI" not in " ".join(result.sentences)
-    assert "about 4,000 sessions would decide" in result.sentences[2]
+    assert "and 5 have one: log more users, as more sessions of the same ones do not help." in result.sentences[0]
+    assert not any("sessions would decide" in sentence for sentence in result.sentences)
+
+
+@pytest.mark.parametrize(("low", "high", "shown"), [(-0.0002, 0.078, "[-0.02, 7.80]"), (0.0, 0.078, "[0.0, 7.8]")])
+def test_an_interval_that_includes_0_by_little_is_shown_below_0(low: float, high: float, shown: str) -> None:
+    decision = replace(_preferences([1] * 60 + [-1] * 40), outcome="not_decided", reason="interval")
+    pair = replace(decision.against[0], ci=(low, high), is_significant=False)
+    assert f"includes 0 (95% CI {shown}," in replace(decision, against=(pair,)).sentences[0]
+
+
+def test_the_margin_is_read_as_by_compare(tmp_path: Path) -> None:
+    rows, variants = interleaved_rows(_CLEAR, sessions=50), variant_rows({"A": 0.5, "B": 0.5}, sessions=400)
+    for margin in (50, 1, 0, "x", "0", "150%"):
+        with pytest.raises(UsageError, match=f"margin is {margin}"):
+            _online(tmp_path, rows, margin=margin)
+    with pytest.raises(UsageError, match="margin is 5%, and a net preference has no mean"):
+        _online(tmp_path, rows, margin="5%")
+    shared, fixed = (_online(tmp_path, variants, margin=margin).decision for margin in ("5%", 0.03))
+    assert shared is not None
+    assert fixed is not None
+    assert shared.margin == pytest.approx(0.05 * max(system.value or 0 for system in shared.by_system))
+    assert fixed.margin == 0.03
 
 
 def _net_preference(credit: list[tuple[int, int]]) -> float:

@@ -226,9 +226,8 @@ def test_a_field_that_no_query_has_is_named(tmp_path: Path) -> None:
         _online(tmp_path, variant_rows(_CLEAR, sessions=200), guardrails="latency<+5")
 
 
-@pytest.mark.parametrize("names", ["AB", "BA"])
-def test_the_better_variant_is_shipped_whatever_its_name(tmp_path: Path, names: str) -> None:
-    worse, better = names
+@pytest.mark.parametrize(("worse", "better"), [("A", "B"), ("B", "A")])
+def test_the_better_variant_is_shipped_whatever_its_name(tmp_path: Path, worse: str, better: str) -> None:
     decision = _online(tmp_path, variant_rows({worse: 0.2, better: 0.9})).decision
     assert decision is not None
     assert (decision.outcome, decision.systems) == ("ship", (better,))

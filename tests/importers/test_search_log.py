@@ -231,8 +231,15 @@ def test_columns_of_a_plain_table_can_be_named(tmp_path: Path) -> None:
     columns = {"session": "visit no", "action": "what", "doc": "item"}
     log = read_search_log(ImportSource((str(table),)), LogOptions(columns=columns))
     assert log.clicks().rank.tolist() == [1]
-    with pytest.raises(InputError, match="no column for the session of a row"):
-        read_search_log(ImportSource((str(table),)), LogOptions(columns={"action": "what"}))
+    with pytest.raises(
+        InputError, match=r'no column for the session and the action of a row; .*"session": "COLUMN", "action": "COLUMN"'
+    ):
+        read_search_log(ImportSource((str(table),)), LogOptions())
+    wrong = {"session": "visit", "action": "waht", "doc": "item"}
+    with pytest.raises(
+        InputError, match=r'called visit or waht; .*; name them with columns=\{"session": "visit no", "action": "what"\}'
+    ):
+        read_search_log(ImportSource((str(table),)), LogOptions(columns=wrong))
 
 
 @pytest.mark.parametrize(("path", "values"), [("eur", [9.0]), ("value", [2.0]), ("event_attributes.price", [2.0])])

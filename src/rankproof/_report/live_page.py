@@ -91,7 +91,10 @@ def _trend(table: Table | None, systems: Table | None) -> Iterator[Section]:
     if table is None or systems is None:
         return
     question = "How did the difference and its interval develop?"
-    charts = tuple(_chart(table, name, str(systems.rows[0][0])) for name in dict.fromkeys(str(row[1]) for row in table.rows if row[5] is not None))
+    charts = tuple(
+        _chart(table, name, str(systems.rows[0][0]))
+        for name in dict.fromkeys(str(row[1]) for row in table.rows if row[5] is not None)
+    )
     yield Section("trend", "Trend", question, charts=charts, folded=(table,))
 
 

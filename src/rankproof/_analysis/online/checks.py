@@ -158,7 +158,7 @@ def differing_ranks(clicks: Events) -> Iterator[str]:
         share = (
             f"{differing:,} of {pluralise(len(apart), 'click')} name another rank than the place of their document in its list"
         )
-        yield f"{share}, which counts"
+        yield f"{share}: the place counts, as other blocks on a page move ranks down; log lists in the order shown"
 
 
 def _ranks_apart(clicks: Events) -> Codes:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rankproof._analysis.decision.record import Costs, Decision, Kind, Outcome, PairDifference, Reason, SystemRisk
-from rankproof._analysis.online.estimates import LiveEstimate, SessionValues, SystemValue
+from rankproof._analysis.online.estimates import LEAST_USERS, LiveEstimate, SessionValues, SystemValue
 from rankproof._analysis.online.evidence import GuardrailCheck, LiveEvidence, SessionsNeeded
 from rankproof._statistics.confidence_sequence import growth_needed
 
 MIN_USERS = 100
 """No verdict with fewer users with a click."""
-LIKELY = 0.8
+LIKELY_BY_DATA = 0.85
+"""The chance by the data alone at which 80% of open experiments decide: true differences are mostly smaller than first ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +146,8 @@ def _open(case: LiveCase, reason: Reason, detail: str, chosen: Sequence[int] = (
     """Nothing is decided; `needed` says how many sessions would, if it is a matter of sessions."""
     first = chosen[0] if chosen else case.order[0]
     evidence = case.evidence
-    if reason in ("interval", "few_users"):
+    # What few users do says little about the sessions of others.
+    if reason == "interval" or (reason == "few_users" and case.values.fewest_clicking()[0] >= LEAST_USERS):
         evidence = replace(evidence, needed=sessions_needed(case, first))
     record = _record(replace(case, evidence=evidence), first)
     return replace(record, reason=reason, detail=detail)
@@ -172,7 +174,7 @@ def sessions_needed(case: LiveCase, leader: int) -> SessionsNeeded:
                 expected=case.values.expect,
                 alpha=case.values.alpha,
             )
-            for chance in (None, LIKELY)
+            for chance in (None, LIKELY_BY_DATA)
         )
         needed.append(tuple(math.inf if growth is None else growth for growth in growths))
     total, (few, _) = len(case.values.users), case.values.fewest_clicking()

@@ -49,6 +49,7 @@ from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._importers.search_log.log import NO_TEAM, Draft, Events, SearchLog
 from rankproof._importers.search_log.tables import EVENTS
 from rankproof._interleaving.methods import TEAM_DRAFT
+from rankproof._statistics.decision_rule import Margin, parse_margin
 from rankproof.errors import InputError, UsageError, closest_name, for_message
 
 _LOG_FIX = "log the record of rp.interleave in query_attributes, or name the field of the variant with --variant"
@@ -194,7 +195,7 @@ def interleaving_experiment(log: SearchLog, clicks: Events, options: OnlineOptio
     own = log.sessions.user[clicks.session[counted[clicks.session]]]
     case = LiveCase(
         values,
-        USUAL_MARGIN if options.margin is None else options.margin,
+        _net_margin(options),
         LiveEvidence("interleaving", users, draft.method),
         _costs_of(options),
         options.baseline,
@@ -385,11 +386,19 @@ def _check_times(log: SearchLog, metrics: Sequence[LiveMetric]) -> None:
 
 def _margin(values: SessionValues, options: OnlineOptions) -> float:
     """The margin in the unit of the metric: 1 pp, or 1% of the best mean for a metric without a range."""
-    if options.margin is not None:
-        return options.margin
-    if values.measure.is_fraction:
-        return USUAL_MARGIN
-    return USUAL_MARGIN * max(abs(values.value(system).value) for system in range(len(values.systems)))
+    margin = options.margin or Margin(USUAL_MARGIN, is_share=not values.measure.is_fraction)
+    if not margin.is_share:
+        return parse_margin(margin.amount, is_fraction=values.measure.is_fraction).amount
+    return margin.amount * max(abs(values.value(system).value) for system in range(len(values.systems)))
+
+
+def _net_margin(options: OnlineOptions) -> float:
+    """The margin of a net preference, which is no share of a mean."""
+    margin = options.margin or Margin(USUAL_MARGIN)
+    if margin.is_share:
+        fix = f"pass a difference, such as {margin.amount:g} for {100 * margin.amount:g} percentage points"
+        raise UsageError(f"margin is {margin}, and a net preference has no mean", fix=fix)
+    return parse_margin(margin.amount).amount
 
 
 def _guardrail(guardrail: Guardrail, values: VariantValues, system: int) -> GuardrailCheck:

@@ -25,7 +25,7 @@ from rankproof._io.strict_json import JsonObject
 
 _HASH_BYTES = 6
 """Two of a million queries have the same 48 bits with a chance of 0.2%."""
-_SIGNIFICANT = 1.96
+_SIGNIFICANT, _POWER = 1.96, 0.84
 LEAST_SESSIONS = 100
 
 
@@ -160,9 +160,13 @@ def _verdict(stands: bool, unseen: float, before: float, change: float, error: f
     interval = f"95% CI [{100 * (change - _SIGNIFICANT * error):+.1f}, {100 * (change + _SIGNIFICANT * error):+.1f}]"
     apart = f"{100 * change:+.1f} pp, {interval}"
     now = f"{percent(unseen)} of the traffic is in queries that are new, and {percent(before)} was normal ({apart})"
-    return (
-        f"The set still stands: {now}." if stands else f"The set no longer stands: {now}. Draw a new one: rankproof sample LOG."
-    )
+    if not stands:
+        return f"The set no longer stands: {now}. Draw a new one: rankproof sample LOG."
+    if not error:
+        return f"The set still stands: {now}."
+    found = percent((_SIGNIFICANT + _POWER) * error)
+    power = f"A change of {found} of the traffic is found with a chance of 80%, a smaller one less often."
+    return f"The set still stands: {now}. {power}"
 
 
 def _new_weights(queries: Queries, names: list[str], sessions: IntArray) -> dict[str, float]:

@@ -26,7 +26,7 @@ _FREE = -1
 class _Block(NamedTuple):
     """Numbers as `first` plus small ones, or plus the sums of small ones; `values` alone if `first` is None."""
 
-    count: int
+    size: int
     first: int | None
     values: Array | None
     are_steps: bool = False
@@ -39,7 +39,7 @@ class _Block(NamedTuple):
         if self.first is None:
             assert self.values is not None, "a block without a first number holds its values"
             return self.values
-        whole = np.full(self.count, self.first, dtype=np.int64)
+        whole = np.full(self.size, self.first, dtype=np.int64)
         if self.values is not None:
             whole += np.cumsum(self.values, dtype=np.int64) if self.are_steps else self.values
         numbers = whole / _TICKS if self.are_ticks else whole.astype(dtype)
@@ -86,7 +86,8 @@ class PackedColumn:
     """A column that grows at its end; `pack` makes what was added since the last call small."""
 
     def __init__(self, typecode: str) -> None:
-        self._tail, self.dtype = array(typecode), _DTYPES[typecode]
+        self._tail: array[Any] = array(typecode)
+        self.dtype = _DTYPES[typecode]
         self._blocks: list[_Block] = []
         self._packed_rows = 0
         self.append: Callable[[float], None] = self._tail.append
@@ -116,7 +117,7 @@ class PackedColumn:
         start = 0
         for block in self._blocks:
             yield start, block.numbers(self.dtype)
-            start += block.count
+            start += block.size
         if self._tail:
             yield start, np.array(self._tail, dtype=self.dtype)
 
@@ -134,8 +135,8 @@ class PackedColumn:
         self._blocks.reverse()
         while self._blocks:
             block = self._blocks.pop()
-            values[start : start + block.count] = block.numbers(self.dtype)
-            start += block.count
+            values[start : start + block.size] = block.numbers(self.dtype)
+            start += block.size
         values[start:] = self._tail
         del self._tail[:]
         self._packed_rows = 0
@@ -223,7 +224,7 @@ class ManyNames(dict[str, int]):
         self.texts = Texts()
         self._hashes = array("q")
         self._table: npt.NDArray[np.int32] = np.full(1 << 12, _FREE, dtype=np.int32)
-        self._slots = memoryview(self._table)
+        self._slots = self._table.data
 
     def __missing__(self, name: str) -> int:
         if len(self) >= MOST_RECENT:
@@ -257,4 +258,4 @@ class ManyNames(dict[str, int]):
             self._table[at[is_free]] = left[is_free]
             is_left = self._table[at] != left
             left, at = left[is_left], (at[is_left] + 1) & last
-        self._slots = memoryview(self._table)
+        self._slots = self._table.data

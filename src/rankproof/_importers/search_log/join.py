@@ -198,7 +198,9 @@ class _Join:
                 if missing == self.count
                 else f"{pluralise(missing, 'session')} without a user"
             )
-            self.notes.append(f"{whom}: each counts as a user of its own, so intervals are too narrow if users return")
+            self.notes.append(
+                f"{whom}: each counts as a user of its own: intervals are too narrow if users return, and no bots are found"
+            )
             first = len(self.tables.users.texts)
             self.session_user[self.session_user < 0] = np.arange(first, first + missing, dtype=np.int32)
 

@@ -10,6 +10,7 @@ MISSING = frozenset(("", "null", "NULL", "None", "NaN", "nan", "undefined", "(no
 """What programs write for a user or a variant that they do not know."""
 BOTS = ("bot", "crawler", "spider")
 DAY = 86_400.0
+MOST_SESSIONS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,6 @@ class LogOptions:
     numbers: tuple[str, ...] = ()
     value: str | None = None
     bots: tuple[str, ...] = BOTS
-    most_sessions: int = 1000
+    most_sessions: int = MOST_SESSIONS
     window: float = DAY
     now: float | None = None

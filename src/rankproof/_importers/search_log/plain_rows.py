@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import Any
@@ -15,7 +16,7 @@ from rankproof._formats.rows import rank_of_value
 from rankproof._importers.search_log.log import NO_TEAM, SHARED, joined_place
 from rankproof._importers.search_log.options import MISSING, LogOptions
 from rankproof._importers.search_log.tables import EVENTS, SHOWN, LogTables, number_of
-from rankproof.errors import InputError, UsageError, for_message
+from rankproof.errors import InputError, UsageError, closest_name, for_message
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "session": ("session", "session_id", "query_id", "search_id", "visit", "visit_id", "impression_id", "request_id"),
@@ -44,14 +45,13 @@ _SHARED_NAMES = {"", "shared", "none", "both", "-1"}
 
 def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[str, str]:
     """The column of each role: those that the options name, the others by their names."""
-    if unknown := [role for role in options.columns if role not in ROLES]:
+    if unknown := [for_message(role) for role in options.columns if role not in ROLES]:
         fix = f"choose among {', '.join(ROLES)}, as in --set session=COLUMN"
-        raise UsageError(f"no column of a log has the role {for_message(unknown[0])}", fix=fix)
+        raise UsageError(f"no column of a log has the role {' or '.join(unknown)}", fix=fix)
     listed = ", ".join(map(for_message, names))
-    for role, name in options.columns.items():
-        if name not in names:
-            what = f"no column is called {for_message(name)}; columns: {listed}"
-            raise InputError(what, fix=f"name one of them with --set {role}=COLUMN", source=source, line=1)
+    if absent := {role: name for role, name in options.columns.items() if name not in names}:
+        what = f"no column is called {' or '.join(map(for_message, absent.values()))}; columns: {listed}"
+        raise InputError(what, fix=_set_flag(absent, names), source=source, line=1)
     left = [name for name in reversed(names) if name not in options.columns.values()]
     plain = {normalised_name(_WORD_START.sub("_", name)): name for name in left} | {normalised_name(name): name for name in left}
     roles = {role: next((plain[name] for name in usual if name in plain), None) for role, usual in ROLES.items()}
@@ -61,10 +61,16 @@ def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[s
     if roles["system"] == roles["variant"]:
         roles["system"] = None
     columns = {role: name for role, name in roles.items() if name is not None and name in names}
-    if missing := [role for role in REQUIRED if role not in columns]:
-        what = f"no column for the {missing[0]} of a row; columns: {listed}"
-        raise InputError(what, fix=f"name it with --set {missing[0]}=COLUMN", source=source, line=1)
+    if missing := {role: "" for role in REQUIRED if role not in columns}:
+        what = f"no column for the {' and the '.join(missing)} of a row; columns: {listed}"
+        raise InputError(what, fix=_set_flag(missing, names), source=source, line=1)
     return columns
+
+
+def _set_flag(wrong: Mapping[str, str], names: Sequence[str]) -> str:
+    """The flag that names the columns of these roles: those with the nearest names, else a placeholder."""
+    pairs = [f"{role}={closest_name(name or role, names) or 'COLUMN'}" for role, name in wrong.items()]
+    return f"name {'it' if len(pairs) == 1 else 'them'} with --set {for_message(shlex.quote(','.join(pairs)))}"
 
 
 def _value_column(path: str, names: Sequence[str], usual: str | None, source: str) -> str:
