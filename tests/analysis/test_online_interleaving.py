@@ -422,6 +422,15 @@ def test_the_better_system_of_a_plain_table_is_shipped_whatever_its_name(tmp_pat
     assert kept.outcome == "keep"
 
 
+def test_clicks_on_documents_of_no_known_system_decide_nothing(tmp_path: Path) -> None:
+    lines = ["session,user,system,rank,doc,action"]
+    for at in range(2000):
+        lines += [f"s{at},u{at},bm25,,,impression", f"s{at},u{at},hybrid,,,impression", f"s{at},u{at},,1,d1,click"]
+    (tmp_path / "log.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = rp.online(str(tmp_path / "log.csv"))
+    assert result.sentences[0].startswith("Not decided: 2,000 of 2,000 clicks are on documents of no known system: log the list")
+
+
 def test_the_trend_has_the_look_of_each_day(tmp_path: Path) -> None:
     result = _online(tmp_path, interleaved_rows(_CLEAR, days=5))
     trend = result.table("trend")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rankproof as rp
 from rankproof._importers.base import ImportSource
 from rankproof._importers.registry import opened_source
 from rankproof._importers.search_log.log import SearchLog
@@ -252,6 +253,15 @@ def test_the_number_of_a_metric_is_the_column_of_its_name_or_that_of_the_role(
     assert log.events.value.tolist() == values
     with pytest.raises(InputError, match="no column is called nonsense; columns: session, action, doc, value, eur; name the"):
         read_search_log(ImportSource((str(table),)), LogOptions(value="nonsense"))
+
+
+@pytest.mark.parametrize("time", [-5, 4_000_000_000])
+def test_a_log_whose_sessions_are_all_dropped_is_an_error_with_the_reasons(tmp_path: Path, time: int) -> None:
+    table = tmp_path / "log.csv"
+    table.write_text(f"session,action,doc,time,variant\n1,shown,a,{time},A\n2,shown,a,{time},B\n", encoding="utf-8")
+    for read in (rp.online, rp.sample_queries):
+        with pytest.raises(InputError, match=r"no session is left: sessions: 2 with a time before 1970 or in the future"):
+            read(str(table))
 
 
 def test_a_log_of_events_alone_is_an_error(tmp_path: Path) -> None:

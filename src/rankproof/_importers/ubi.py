@@ -233,10 +233,6 @@ class _ClickedLists:
 
     def check(self, source: ImportSource) -> None:
         """Raises an error if nothing is left that a click model could use."""
-        if not len(self.log.sessions):
-            what = f"no session is left: {'; '.join(self.log.dropped())}"
-            fix = "correct the rows that were dropped; --set user-field=FIELD names the field of the user"
-            raise InputError(what, fix=fix, source=source.name)
         if not self._rows.any():
             what = "no query lists the documents that were shown"
             fix = "pass the file of queries with query_response_hit_ids, or events of the action impression"

@@ -10,11 +10,11 @@ from itertools import combinations
 import numpy as np
 
 from rankproof._analysis.online.estimates import SessionValues, ratio_of
-from rankproof._analysis.online.interleaved import Preferences, first_teams
+from rankproof._analysis.online.interleaved import Preferences, first_teams, teams_of
 from rankproof._analysis.online.variants import MAX_MOVED, MAX_MOVED_SESSIONS, Assignment, VariantValues
 from rankproof._data.arrays import BoolArray
 from rankproof._data.text import in_a_sentence, pluralise
-from rankproof._importers.search_log.log import Codes, Events, SearchLog
+from rankproof._importers.search_log.log import NO_TEAM, Codes, Events, SearchLog
 from rankproof._statistics.confidence_sequence import SRM_ALARM, RatioEstimate, sequence_interval, share_evidence
 from rankproof.errors import for_message
 
@@ -24,6 +24,7 @@ _MOST_CLICKS = 0.05
 _MOST_ABOVE, _LEAST_APART, _FEWEST_NAMED = 0.1, 0.05, 30
 """Ranks that clicks name contradict the lists if more than this share of them are above the place in the list."""
 _LEAST_PAGE = 5
+_MOST_UNKNOWN = 0.1
 _UNEVEN_LEVEL = 0.01
 """Of experiments whose users have equally many sessions, this share is ever called uneven."""
 _LATE = 1e-6
@@ -72,6 +73,14 @@ def systems_without_clicks(values: Preferences) -> Iterator[str]:
             f"none of the {int(counts.sum()):,} clicks is on a document of {missing}: "
             "clicks are missing from the log; log those on every document, and start again"
         )
+
+
+def clicks_of_no_system(log: SearchLog, clicks: Events) -> Iterator[str]:
+    """That it is not known from which system the documents of many clicks are."""
+    unknown = int(np.count_nonzero(teams_of(log, clicks) == NO_TEAM))
+    if unknown > _MOST_UNKNOWN * len(clicks):
+        what = f"{unknown:,} of {pluralise(len(clicks), 'click')} are on documents of no known system"
+        yield f"{what}: log the list of each search with the system of each document"
 
 
 def sample_ratio_mismatch(assignment: Assignment, shares: Sequence[float]) -> Iterator[str]:

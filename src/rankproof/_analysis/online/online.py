@@ -127,8 +127,6 @@ def _check_clicks(log: SearchLog, clicks: Events, options: OnlineOptions) -> Non
     if named.any():
         what = f"{pluralise(int(named.sum()), 'click names', 'clicks name')} neither a rank nor a document that was shown"
         fix = "log the rank or the document of each click, or count sessions with an action by --primary ACTION"
-    elif not len(log.sessions):
-        fix = "no session is left: correct the rows that were dropped"
     elif len(log.events):
         present = ", ".join(for_message(log.actions[code]) or "empty" for code in np.unique(log.events.action).tolist())
         fix = f"its actions are {present}: --click ACTION names the one that counts, and --primary ACTION decides an A/B test"
@@ -222,6 +220,8 @@ def _interleaving_obstacles(
     yield from checks.contradicting_ranks(clicks)
     if drafts and not log.sessions.lengths[counted].any():
         yield "no list of the log shows a document"
+    if values.has_teams:
+        yield from checks.clicks_of_no_system(log, clicks.part(counted[clicks.session]))
 
 
 def _check_interleaving_options(options: OnlineOptions) -> None:
@@ -356,7 +356,8 @@ def _assignment(log: SearchLog, during: BoolArray, options: OnlineOptions) -> As
     assignment = assign(log, variants, during)
     if 0 in assignment.users_by_variant:
         empty = variants[assignment.users_by_variant.index(0)]
-        what = f"{for_message(empty)} has no user of its own: {assignment.moved:,} users were in several variants"
+        moved = pluralise(assignment.moved, "user was", "users were")
+        what = f"{for_message(empty)} has no user of its own: {moved} in several variants"
         raise InputError(what, fix="give each user one variant", source=log.sources[0])
     return assignment
 

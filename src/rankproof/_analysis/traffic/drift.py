@@ -153,7 +153,9 @@ def check_sample(log: SearchLog, queries: Queries, record: TrafficRecord) -> Sam
     if len(query) < LEAST_SESSIONS:
         notes.append(f"{pluralise(len(query), 'session')} with a query show little: use the log of a month")
     facts: dict[str, CellValue] = {"change": change, "error": apart, "score": score}
-    return SampleCheck(stands, (_verdict(stands, unseen, record.unseen, change, apart),), (table,), tuple(notes), weights, facts)
+    return SampleCheck(
+        stands, (_verdict(stands, unseen, record.unseen, change, apart),), (table,), (*notes, *log.dropped()), weights, facts
+    )
 
 
 def _verdict(stands: bool, unseen: float, before: float, change: float, error: float) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from rankproof._data.arrays import BoolArray
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._importers.search_log.columns import PackedColumn, as_small, chunks
-from rankproof._importers.search_log.log import Codes, Events, Offsets, SearchLog, Sessions, split_place
+from rankproof._importers.search_log.log import Codes, Events, Offsets, SearchLog, Sessions, dropped_words, split_place
 from rankproof._importers.search_log.options import DAY, LogOptions
 from rankproof._importers.search_log.plain_rows import PLAIN_ROW
 from rankproof._importers.search_log.slots import Array, first_rows, is_sorted, named_docs, order_by_rank, slots_of
@@ -51,10 +51,15 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
         effect = "documents count in the order of rows, and clicks by their document alone"
         join.notes.append(f"{row} a rank that is no whole number from 0: {effect}")
     sessions = join.sessions()
+    events = join.events(sessions)
+    parts = tables.counts.parts()
+    if not len(sessions):
+        fix = f"correct the rows that were dropped; {tables.options.user_option} names the field of the user"
+        raise InputError(f"no session is left: {'; '.join(dropped_words(parts))}", fix=fix, source=join.sources[0])
     return SearchLog(
         join.sources,
         sessions,
-        join.events(sessions),
+        events,
         tables.users.texts,
         tables.queries.texts,
         tuple(tables.docs),
@@ -62,7 +67,7 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
         tuple(tables.variants),
         tuple(tables.systems),
         tables.named_drafts(join.sources),
-        tables.counts.parts(),
+        parts,
         tuple(join.notes),
     )
 
@@ -199,7 +204,7 @@ class _Join:
                 else f"{pluralise(missing, 'session')} without a user"
             )
             self.notes.append(
-                f"{whom}: each counts as a user of its own: intervals are too narrow if users return, and no bots are found"
+                f"{whom}: each counts as a user of its own, so intervals are too narrow if users return, and no bots are found"
             )
             first = len(self.tables.users.texts)
             self.session_user[self.session_user < 0] = np.arange(first, first + missing, dtype=np.int32)

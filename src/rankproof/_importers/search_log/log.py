@@ -130,7 +130,12 @@ class SearchLog:
 
     def dropped(self) -> tuple[str, ...]:
         """What was dropped, in words."""
-        return tuple(f"{count.part}: {', '.join(map(str, count.dropped))}, dropped" for count in self.counts if count.dropped)
+        return dropped_words(self.counts)
+
+
+def dropped_words(counts: Sequence[PartCount]) -> tuple[str, ...]:
+    """What was dropped of each part, and why."""
+    return tuple(f"{count.part}: {', '.join(map(str, count.dropped))}, dropped" for count in counts if count.dropped)
 
 
 _LINE_BITS = 40

@@ -40,7 +40,7 @@ SHOWN_ACTIONS = {
     *("results", "search_results", "view_search_results", "view_item_list"),
 }
 _EMPTY = frozenset(("",))
-_SHARED_NAMES = {"", "shared", "none", "both", "-1"}
+_SHARED_NAMES = {"shared", "none", "both", "-1"}
 
 
 def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[str, str]:
@@ -48,6 +48,8 @@ def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[s
     if unknown := [for_message(role) for role in options.columns if role not in ROLES]:
         fix = f"choose among {', '.join(ROLES)}, as in --set session=COLUMN"
         raise UsageError(f"no column of a log has the role {' or '.join(unknown)}", fix=fix)
+    if not names:
+        raise InputError("the table has no columns", fix="check the program that wrote it", source=source)
     listed = ", ".join(map(for_message, names))
     if absent := {role: name for role, name in options.columns.items() if name not in names}:
         what = f"no column is called {' or '.join(map(for_message, absent.values()))}; columns: {listed}"
@@ -133,13 +135,11 @@ class _Block:
         ranks = columns.get("rank", ("",) * size)
         self._ranks = np.array(list(map(_rank, ranks)), dtype=np.int32)
         tables.wrong_ranks += sum(bool(text_of(ranks[row])) for row in np.flatnonzero(self._ranks < 0).tolist())
-        self._teams = self._team_codes(columns.get("system"), size)
-
-    def _team_codes(self, names: Sequence[Any] | None, size: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-        if names is None:
-            return np.full(size, NO_TEAM, dtype=np.int32)
-        systems = self._tables.systems
-        return np.array([SHARED if name.lower() in _SHARED_NAMES else systems[name] for name in _texts(names)], dtype=np.int32)
+        names, systems = _texts(columns.get("system", ("",) * size)), tables.systems
+        codes = [NO_TEAM if not name else SHARED if name.lower() in _SHARED_NAMES else systems[name] for name in names]
+        self._teams = np.array(codes, dtype=np.int32)
+        # A document that was shown for no system is one of all of them.
+        self._shown_teams = np.where(self._teams == NO_TEAM, SHARED, self._teams) if "system" in columns else self._teams
 
     def add_shown(self, rows: BoolArray) -> None:
         """Adds the documents shown; consecutive rows of one session are one run."""
@@ -166,7 +166,7 @@ class _Block:
         slots = at[has_doc]
         tables.slot_doc.extend_array(self._docs[slots])
         tables.slot_rank.extend_array(self._ranks[slots])
-        tables.slot_team.extend_array(self._teams[slots])
+        tables.slot_team.extend_array(self._shown_teams[slots])
         for row in starts.tolist() if self._fields else ():
             tables.add_fields({path: cells[row] for path, cells in self._fields.items()})
 
