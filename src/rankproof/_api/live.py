@@ -156,6 +156,7 @@ def online(
         columns=_columns(columns),
         user=user,
         variant=variant,
+        queries=value is not None,
         texts=options.by,
         numbers=number_fields(options),
         value=value_field or revenue_field(options),

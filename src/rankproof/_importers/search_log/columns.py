@@ -12,7 +12,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 _LEAST_PACKED = 1 << 15
 """Blocks with fewer numbers stay as they are."""
-_CHUNK_ROWS = 1 << 19
+_CHUNK_ROWS = 1 << 17
 _TICKS = 1000.0
 """Times in whole milliseconds are packed as whole numbers."""
 _DTYPES = {"q": np.int64, "i": np.int32, "d": np.float64, "b": np.int8}

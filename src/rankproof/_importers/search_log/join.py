@@ -33,7 +33,7 @@ _CLOCK_SLACK = 1.0
 """Seconds by which an event may come before its query: the clocks of browsers and servers differ."""
 _KEPT = ""
 _UNKNOWN = np.int8(-1)
-_SESSIONS_AT_ONCE = 1 << 17
+_SESSIONS_AT_ONCE = 1 << 16
 
 
 def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
@@ -464,9 +464,9 @@ class _Join:
         widest, docs, actions = int(sessions.lengths.max(initial=0)), len(tables.docs), len(tables.actions) + 1
         chosen, repeats, first_repeat = list[Array](), 0, 0
         # Events of a part of the sessions at a time: the keys of all would take much memory.
-        starts = np.bincount(session // _SESSIONS_AT_ONCE) if len(session) else np.empty(0, dtype=np.int64)
-        for part in range(len(starts)):
-            rows = np.flatnonzero(session // _SESSIONS_AT_ONCE == part)
+        part_of = as_small(session // _SESSIONS_AT_ONCE)
+        for part in np.unique(part_of).tolist():
+            rows = np.flatnonzero(part_of == part)
             # An event about no document that was shown is told apart by the document that it names, or by its rank.
             unlisted = doc[rows].astype(np.int64) + 1
             unlisted = np.where(unlisted > 0, unlisted, rank[rows].astype(np.int64) + 1 + docs)
@@ -488,7 +488,7 @@ class _Join:
             line = split_place(self.sources, int(self.event_place[first_repeat]))[1]
             tables.counts.drop(EVENTS, "that repeat one of the same session, document and action", line=line, count=repeats)
         rows = np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int32)
-        del chosen
+        del chosen, part_of
         left, session, slot, rank, doc, action = (column[rows] for column in (left, session, slot, rank, doc, action))
         del rows
         is_blank, nothing = tables.event_value.is_blank, np.broadcast_to(np.float64(np.nan), len(left))

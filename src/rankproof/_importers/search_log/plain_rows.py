@@ -197,7 +197,7 @@ class _Block:
 
     def _queries(self, at: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
         texts, queries = self._columns.get("query"), self._tables.queries
-        if texts is None:
+        if texts is None or not self._tables.options.queries:
             return np.full(len(at), -1, dtype=np.int32)
         return np.fromiter((queries[text] if (text := text_of(texts[row])) else -1 for row in at.tolist()), np.int32, len(at))
 

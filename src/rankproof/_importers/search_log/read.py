@@ -153,7 +153,7 @@ class UbiRows:
         tables.counts.read(SHOWN, len(docs))
         codes = tables.docs.codes(docs)
         draft, teams, rankings = self._drafted(record, len(docs), place)
-        text = self._text(row, "user_query", line)
+        text = self._text(row, "user_query", line) if tables.options.queries else ""
         tables.add_run(
             key,
             self._code(tables.users, self._at(row, self._user)),
