@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from rankproof._analysis.decision.record import Costs, Decision, SystemRisk
 from rankproof._analysis.decision.repeats import repeated_answers
 from rankproof._analysis.inputs import AnalysisInput, checked_system, checked_system_name
 from rankproof._data.answers import SESSION_FIELD, Answers, mean_known
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.arrays import FloatArray, IntArray, list_numbers
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import have_same_rankings
 from rankproof._data.run import NO_RANK, Run
@@ -27,7 +28,7 @@ from rankproof._evaluation.result import Result, repeated_system, runs_of_system
 from rankproof._evaluation.sources import RunSources, align, prepare_judgements
 from rankproof._results.experiment_result import USUAL_BASELINE, SystemRun, ranking_systems
 from rankproof._statistics.correction import is_number, setting_error
-from rankproof._statistics.decision_rule import cheapest
+from rankproof._statistics.decision_rule import cheapest, group_means
 from rankproof._statistics.means import weighted_mean
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
@@ -188,8 +189,10 @@ def _values_with_options(
         # Files are evaluated as they are read, which is faster than reading whole runs first.
         runs, options = inputs.runs.sources, replace(options, files=inputs.runs.files)
     evaluated = evaluate_runs(inputs.qrels, runs_of_systems(runs, names), [measure], options)
-    by_query = [next(iter(system.measures.values())).per_query for system in evaluated.systems]
-    return np.array([[values[query] for values in by_query] for query in queries])
+    results = [next(iter(system.measures.values())) for system in evaluated.systems]
+    place = {query: at for at, query in enumerate(results[0].query_ids)}
+    rows = np.fromiter((place[query] for query in queries), np.int64, len(queries))
+    return np.stack([result.values[rows] for result in results], axis=1)
 
 
 def reversed_tie_values(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:
@@ -219,8 +222,17 @@ def with_relevant_documents(inputs: AnalysisInput, measure: Measure, queries: Se
     if measure.kind not in ("binary", "graded"):
         return [True] * len(queries)
     least = 1 if measure.kind == "graded" else least_relevant(inputs, measure)
-    are_relevant = [any(grade >= least for grade in inputs.qrels.get(query, {}).values()) for query in queries]
+    owners, grades = _grade_columns(inputs, queries)
+    are_relevant: list[bool] = (np.bincount(owners[grades >= least], minlength=len(queries)) > 0).tolist()
     return are_relevant if any(are_relevant) else [True] * len(queries)
+
+
+def _grade_columns(inputs: AnalysisInput, queries: Sequence[str]) -> tuple[IntArray, IntArray]:
+    """Every grade of these queries, with the index of its query before it."""
+    judged, nothing = inputs.qrels.as_dicts(), dict[str, int]()
+    by_query = [judged.get(query, nothing) for query in queries]
+    owners = list_numbers(np.fromiter(map(len, by_query), np.int64, len(by_query)))
+    return owners, np.fromiter(chain.from_iterable(map(dict.values, by_query)), np.int64, len(owners))
 
 
 def least_relevant(inputs: AnalysisInput, measure: Measure) -> int:
@@ -296,12 +308,25 @@ def conversations(inputs: AnalysisInput, queries: Sequence[str]) -> IntArray | N
     return np.array(own, dtype=np.int64)
 
 
-def conversations_note(groups: IntArray | None, *, is_tested: bool) -> Iterator[str]:
-    """That turns of a conversation depend on each other, and whether tests count them together."""
+def conversations_note(groups: IntArray | None, counted: str) -> Iterator[str]:
+    """That turns of a conversation depend on each other, and what counts them together."""
     if groups is not None:
-        what = pluralise(len(np.unique(groups)), "conversation")
-        p = "risks, intervals and p count conversations" if is_tested else "risks count conversations, p each question"
-        yield f"the {len(groups):,} questions are of {what}: {p}"
+        yield f"the {len(groups):,} questions are of {pluralise(len(np.unique(groups)), 'conversation')}: {counted}"
+
+
+def by_conversation(joined: JoinedValues, groups: IntArray | None) -> JoinedValues:
+    """The mean of each conversation, with its turns as its weight; the values as they are without conversations."""
+    if groups is None or len(np.unique(groups)) == len(groups):
+        return joined
+    by_measure = [group_means(values, joined.weights, groups) for values in joined.values]
+    weights = by_measure[0][1]
+    return replace(
+        joined,
+        queries=tuple(f"conversation {at}" for at in range(len(weights))),
+        values=np.array([values for values, _ in by_measure]),
+        weights=None if (weights == weights[0]).all() else weights,
+        missing=None,
+    )
 
 
 def repeated_queries_note(different: int, queries: int) -> Iterator[str]:
@@ -324,11 +349,10 @@ def left_out_queries_note(joined: JoinedValues, counted: Sequence[bool]) -> Iter
 
 def has_non_relevant(inputs: AnalysisInput, queries: Sequence[str]) -> bool:
     """Whether most queries have at least as many documents that were judged not relevant as relevant ones, as pools have."""
-    counted = 0
-    for query in queries:
-        grades = [grade for grade in inputs.qrels[query].values() if grade >= 0]
-        zeros = sum(grade < inputs.rel for grade in grades)
-        counted += zeros > 0 and 2 * zeros >= len(grades)
+    owners, grades = _grade_columns(inputs, queries)
+    judged = np.bincount(owners[grades >= 0], minlength=len(queries))
+    zeros = np.bincount(owners[(grades >= 0) & (grades < inputs.rel)], minlength=len(queries))
+    counted = int(((zeros > 0) & (2 * zeros >= judged)).sum())
     return counted >= _MIN_SHARE_WITH_NON_RELEVANT * len(queries)
 
 
@@ -379,13 +403,17 @@ def _cut_for(inputs: AnalysisInput, measure: Measure) -> AnalysisInput:
     options = inputs.read_options
     depths = [depth for depth in (options.depth, getattr(measure, "cutoff", None)) if depth is not None]
     depth, queries = min(depths, default=None), frozenset(inputs.result.queries)
-    runs = {name: top_rows(inputs.runs[name], options, queries, depth) for name in inputs.systems}
+    runs = {name: top_rows(run_of_queries(inputs.runs, name, queries), options, depth) for name in inputs.systems}
     return replace(inputs, runs=runs, read_options=replace(options, depth=depth))
 
 
-def top_rows(run: Run, options: ReadOptions, queries: frozenset[str], depth: int | None) -> Run:
-    """The run on these queries, cut at the depth where its rows are in the order of their scores and no tie is cut."""
-    run = run.restricted_to(queries)
+def run_of_queries(runs: Mapping[str, Run], name: str, queries: frozenset[str]) -> Run:
+    """The run of the system with these queries only."""
+    return runs.of_queries(name, queries) if isinstance(runs, RunSources) else runs[name].restricted_to(queries)
+
+
+def top_rows(run: Run, options: ReadOptions, depth: int | None) -> Run:
+    """The run, cut at the depth where its rows are in the order of their scores and no tie is cut."""
     is_plain = options.order == "score" and options.on_duplicate == "error" and not options.lower_is_better
     if depth is None or not is_plain or options.judged_only:
         return run
