@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
@@ -23,7 +25,7 @@ MOST_RECENT = 1 << 17
 _FREE = -1
 
 
-class _Block(NamedTuple):
+class _PackedBlock(NamedTuple):
     """Numbers as `first` plus small ones, or plus the sums of small ones; `values` alone if `first` is None."""
 
     size: int
@@ -48,14 +50,14 @@ class _Block(NamedTuple):
         return numbers
 
 
-def _packed(values: Array) -> _Block:
+def _packed(values: Array) -> _PackedBlock:
     """The smallest form that gives exactly these numbers back."""
-    as_it_is = _Block(len(values), None, values)
+    as_it_is = _PackedBlock(len(values), None, values)
     if values.dtype != np.float64:
         return _packed_whole(values.astype(np.int64)) or as_it_is
     missing = np.flatnonzero(np.isnan(values)).astype(np.int32)
     if len(missing) == len(values):
-        return _Block(len(values), None, np.broadcast_to(np.float64(np.nan), len(values)))
+        return _PackedBlock(len(values), None, np.broadcast_to(np.float64(np.nan), len(values)))
     filled = values
     if len(missing):
         filled = values.copy()
@@ -69,17 +71,17 @@ def _packed(values: Array) -> _Block:
     return as_it_is if block is None else block._replace(are_ticks=True, missing=missing if len(missing) else None)
 
 
-def _packed_whole(values: npt.NDArray[np.int64]) -> _Block | None:
+def _packed_whole(values: npt.NDArray[np.int64]) -> _PackedBlock | None:
     low, high = int(values.min()), int(values.max())
     if low == high:
-        return _Block(len(values), low, None)
+        return _PackedBlock(len(values), low, None)
     if high - low >= 1 << 32:
         return None
     small = next(dtype for dtype in _SMALL if high - low <= np.iinfo(dtype).max)
     steps = np.diff(values, prepend=values[:1])
     if steps.min() >= 0 and steps.max() <= np.iinfo(small).max // 256:
-        return _Block(len(values), int(values[0]), steps.astype(np.uint8 if steps.max() < 256 else np.uint16), True)
-    return _Block(len(values), low, (values - low).astype(small))
+        return _PackedBlock(len(values), int(values[0]), steps.astype(np.uint8 if steps.max() < 256 else np.uint16), True)
+    return _PackedBlock(len(values), low, (values - low).astype(small))
 
 
 class PackedColumn:
@@ -88,7 +90,7 @@ class PackedColumn:
     def __init__(self, typecode: str) -> None:
         self._tail: array[Any] = array(typecode)
         self.dtype = _DTYPES[typecode]
-        self._blocks: list[_Block] = []
+        self._blocks: list[_PackedBlock] = []
         self._packed_rows = 0
         self.append: Callable[[float], None] = self._tail.append
         self.extend: Callable[[Iterable[float]], None] = self._tail.extend
@@ -160,13 +162,19 @@ def as_small(values: Array) -> Array:
     return values.astype(smallest_dtype(int(values.min(initial=0)) - 1, int(values.max(initial=0)) + 1))
 
 
+def release_memory() -> None:
+    """Gives freed memory back to the system: the C library keeps arrays of up to 32 MB, which add up to most of a log."""
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)
+
+
 def chunks(rows: int) -> Iterator[slice]:
     """Parts of so many rows, for steps whose intermediate arrays would take much memory."""
     for start in range(0, rows, _CHUNK_ROWS):
         yield slice(start, min(start + _CHUNK_ROWS, rows))
 
 
-class Texts(Sequence[str]):
+class StoredTexts(Sequence[str]):
     """Texts in UTF-8, one after the other."""
 
     def __init__(self) -> None:
@@ -221,7 +229,7 @@ class ManyNames(dict[str, int]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.texts = Texts()
+        self.texts = StoredTexts()
         self._hashes = array("q")
         self._table: npt.NDArray[np.int32] = np.full(1 << 12, _FREE, dtype=np.int32)
         self._slots = self._table.data

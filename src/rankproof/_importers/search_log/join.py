@@ -12,7 +12,7 @@ import numpy as np
 
 from rankproof._data.arrays import BoolArray
 from rankproof._data.text import in_a_sentence, pluralise
-from rankproof._importers.search_log.columns import PackedColumn, as_small, chunks
+from rankproof._importers.search_log.columns import PackedColumn, as_small, chunks, release_memory
 from rankproof._importers.search_log.log import Codes, Events, Offsets, SearchLog, Sessions, dropped_words, split_place
 from rankproof._importers.search_log.options import DAY, LogOptions
 from rankproof._importers.search_log.plain_rows import PLAIN_ROW
@@ -97,6 +97,7 @@ class _Join:
         tables.event_key.take()
         self.count = len(self.keys)
         del self.keys, self.session_of_key
+        release_memory()
         self.reasons: list[str] = [_KEPT]
         self.reason = np.zeros(self.count, dtype=np.int8)
         self.session_user = np.full(self.count, -1, dtype=np.int32)
@@ -287,6 +288,7 @@ class _Join:
         )
         # Events, which are most of a log, come next.
         del self.run_session, self.session_user, self.time, self.times, self.kind, self.place, self.first_run, self.kept
+        release_memory()
         return sessions
 
     def _rankings(self, runs: Array) -> tuple[Codes, Offsets]:
@@ -330,6 +332,7 @@ class _Join:
             if first is not None:
                 tables.counts.drop(SHOWN, "that repeat a document of their session", count=int((~first).sum()))
                 session, doc, rank, team = session[first], doc[first], rank[first], team[first]
+        release_memory()
         counts = np.bincount(session, minlength=len(self.kept))
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         unranked = np.flatnonzero(rank < 0)
@@ -389,6 +392,7 @@ class _Join:
         unknown = (slot == 0) & ((doc >= 0) | (rank >= 0))
         unknown[unknown] = sessions.lengths[session[unknown]] > 0
         slot, rank = as_small(slot), as_small(rank)
+        release_memory()
         left = self._drop_events(left, unknown, "of a document that was not shown", place)
         if unknown.any():
             session, slot, rank, doc = session[~unknown], slot[~unknown], rank[~unknown], doc[~unknown]
@@ -489,6 +493,7 @@ class _Join:
             tables.counts.drop(EVENTS, "that repeat one of the same session, document and action", line=line, count=repeats)
         rows = np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int32)
         del chosen, part_of
+        release_memory()
         left, session, slot, rank, doc, action = (column[rows] for column in (left, session, slot, rank, doc, action))
         del rows
         is_blank, nothing = tables.event_value.is_blank, np.broadcast_to(np.float64(np.nan), len(left))

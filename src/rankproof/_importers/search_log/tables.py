@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankproof._importers.base import ImportCounts
-from rankproof._importers.search_log.columns import MOST_RECENT, ManyNames, Names, PackedColumn, Texts
+from rankproof._importers.search_log.columns import MOST_RECENT, ManyNames, Names, PackedColumn, StoredTexts
 from rankproof._importers.search_log.log import Draft
 from rankproof._importers.search_log.options import LogOptions
 from rankproof._importers.search_log.times import seconds_since_1970
@@ -25,7 +25,7 @@ class QueryNames(dict[str, int]):
     def __init__(self) -> None:
         super().__init__()
         self._normal = ManyNames()
-        self.texts = Texts()
+        self.texts = StoredTexts()
         """The first text of each code."""
 
     def __missing__(self, text: str) -> int:
