@@ -87,6 +87,7 @@ IMPORTERS: Registry[Importer] = Registry(
             TABLE, f"{_PACKAGE}.table:TABLE", "a table with a column for the query and one for the document's text or title"
         ),
     ),
+    needs=("detect", "read"),
 )
 """The importer `table` takes what no other one recognises."""
 
