@@ -6,6 +6,7 @@ weight, and grades with the values that follow from them. Prints the median and 
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -54,7 +55,8 @@ def main() -> None:
 
 def _measure(dataset: str, folder: Path) -> None:
     file, results = folder / "fused.toml", folder / "results"
-    file.write_text(f'dataset = "{dataset}"\n{SYSTEMS}', encoding="utf-8")
+    source = str(Path(dataset).absolute()) if Path(dataset).is_dir() else dataset
+    file.write_text(f"dataset = {json.dumps(source)}\n{SYSTEMS}", encoding="utf-8")
     command = [sys.executable, "-m", "rankproof", "run", str(file), "-o", str(results), "--quiet", "--no-report"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     library, log = ResultsLibrary([str(results)]), JudgementLog(str(folder / "people.qrels"))

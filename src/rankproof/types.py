@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from rankproof._data.answers import AnswerUsage as AnswerUsage
     from rankproof._data.answers import Reference as Reference
     from rankproof._data.answers import References as References
+    from rankproof._data.answers import SearchCall as SearchCall
     from rankproof._data.arrays import PackedIds as PackedIds
     from rankproof._data.claims import Calibration as Calibration
     from rankproof._data.claims import Claim as Claim
@@ -238,6 +239,7 @@ else:
         RunRow="rankproof._data.run",
         ScoreLists="rankproof._fusion.normalisations",
         Scorer="rankproof.stages._base",
+        SearchCall="rankproof._data.answers",
         Searcher="rankproof.stages._base",
         QuerySample="rankproof._analysis.traffic.sample",
         SampleCheck="rankproof._analysis.traffic.drift",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import string
 from collections.abc import Callable
 from dataclasses import replace
@@ -273,6 +274,73 @@ def test_ranks_with_a_sign_and_of_many_digits_order_a_run_as_in_the_reference() 
     assert found.grades.tolist() == list(range(len(ranks)))
 
 
+NEIGHBOURS = (
+    "-0",
+    "-1",
+    "-2",
+    "+5",
+    "+6",
+    "8",
+    "9",
+    ":",
+    "/",
+    "0",
+    "1",
+    "09",
+    "10",
+    "a",
+    "b",
+    "\x01",
+    "12345678",
+    "12345679",
+    "123456789",
+)
+
+
+@pytest.mark.parametrize("first", NEIGHBOURS)
+def test_a_rank_after_any_other_is_read_as_in_the_reference(first: str) -> None:
+    qrels = b"q 0 d0 1\nq 0 d1 2\n"
+    ours, theirs = native.judge_text(source_of(qrels)), reference.judge_text(source_of(qrels))
+    for second in NEIGHBOURS:
+        text = f"q Q0 d0 {first} 1 t\nq Q0 d1 {second} 1 t\n".encode()
+        for order in ("rank", "score"):
+            read_options = ReadOptions(order=order)
+            found = outcome(partial(native.align_text, ours, source_of(text), read_options))
+            assert_same_hits(found, outcome(partial(reference.align_text, theirs, source_of(text), read_options)))
+
+
+SCORE_FORMS = [
+    *(".5", "5.", "-.25", "-0.0", "0.", "1234567890123.45", "123456789012345.", "-12345678901234.5", "12345678901234567.5"),
+    *("7", "-3", "+2.5", "1e3", "2.5e-1", "9007199254740993", "0.1", "-0.30000000000000004", "99.9", "100.0001"),
+]
+
+
+@pytest.mark.parametrize("level", range(4))
+@pytest.mark.parametrize("seed", range(8))
+def test_scores_of_any_forms_beside_each_other_have_the_bits_of_float(seed: int, level: int) -> None:
+    rng = random.Random(seed)
+    tokens = [token for token in SCORE_FORMS for _ in range(1 + rng.randrange(3))]
+    tokens += [f"{rng.uniform(-1e3, 1e3):.{rng.randrange(1, 12)}f}" for _ in range(rng.choice([0, 50, 600]))]
+    rng.shuffle(tokens)
+    # A score and the shortest text with the same bits are tied.
+    rows = [f"q Q0 a{at} 1 {token} t\nq Q0 b{at} 1 {float(token)!r} t\n" for at, token in enumerate(tokens)]
+    text = "".join(rows).encode()
+    qrels = "".join(f"q 0 {side}{at} {at % 5}\n" for at in range(len(tokens)) for side in "ab").encode()
+    found = native.align_text(native.judge_text(source_of(qrels)), source_of(text), ReadOptions(), level=level)
+    assert_same_hits(found, reference.align_text(reference.judge_text(source_of(qrels)), source_of(text), ReadOptions()))
+    assert found.ties.sizes.min() > 1
+
+
+@pytest.mark.parametrize("odd", [".", "-.", "1.2.3", "1..2", "-", "1.5x", "x1.5", "1.2.345678901234", "--1.5", "1,5"])
+@pytest.mark.parametrize("place", range(4))
+def test_a_wrong_score_at_any_place_is_rejected_with_its_line(odd: str, place: int) -> None:
+    scores = ["4.5", "3.25", "2.125", "1.0625", "0.5"]
+    scores[place] = odd
+    text = "".join(f"q Q0 d{at} {at + 1} {score} t\n" for at, score in enumerate(scores)).encode()
+    with pytest.raises(InputError, match=f"file.txt:{place + 1}: "):
+        native.align_text(native.judge_text(source_of(b"q 0 d0 1\n")), source_of(text), ReadOptions())
+
+
 @pytest.mark.parametrize("ranks", [(2, 1, 3), (1, 3, 2), (1, 2, 3)])
 def test_ranks_that_fall_at_any_row_are_compared_with_the_scores_as_in_the_reference(ranks: tuple[int, ...]) -> None:
     text = "".join(f"q Q0 d{rank} {rank} {3 - at} t\n" for at, rank in enumerate(ranks)).encode()
@@ -345,7 +413,7 @@ def align_there(judged: JudgedQueries, source: ByteSource) -> Hits:
     return reference.align_text(judged, source, ReadOptions())
 
 
-@pytest.mark.parametrize("second", ["0", "Q0", "a-second-column-of-32-characters"])
+@pytest.mark.parametrize("second", ["0", "Q0", "1234-5678-of-32-".replace("of", "00") * 2])
 def test_judgements_with_one_value_in_the_second_column_are_not_read_again_in_python(
     second: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,7 @@ from rankproof._statistics.correction import CORRECTIONS, holm_of_two
 from rankproof._statistics.intervals import bootstrap_interval, mean_interval, resampled_means
 from rankproof._statistics.paired import detectable_difference, queries_needed
 from rankproof._statistics.permutation import fewest_queries, randomisation_p
+from rankproof.errors import UsageError
 from rankproof.measures import parse_measure
 
 NAMES = ("a", "b", "c", "d")
@@ -232,3 +233,12 @@ def test_tests_of_ranks_see_a_pair_under_each_measure() -> None:
         assert (difference.one, difference.other) == (NAMES[own], NAMES[other])
         wanted = stats.wilcoxon(RANDOM[:, own] - RANDOM[:, other], method="exact").pvalue
         assert difference.p == pytest.approx(wanted, rel=1e-9)
+
+
+def test_more_systems_than_can_be_compared_with_each_other_need_a_baseline() -> None:
+    names = tuple(f"s{at:03}" for at in range(501))
+    values = np.random.default_rng(1).random((1, 30, len(names)))
+    joined = JoinedValues(tuple(f"q{at}" for at in range(30)), names, (parse_measure("AP"),), values, (), None)
+    with pytest.raises(UsageError, match="501 systems make 125,250 pairs; at most 500"):
+        compare_pairs(joined, None, CompareOptions(samples=100))
+    assert len(compare_pairs(joined, "s000", CompareOptions(samples=100))) == 500

@@ -19,7 +19,7 @@ from support.scripted_chat import ScriptedChat
 
 
 def drawn(
-    seed: int, questions: int, chance: float, bias: float = 0.0, *, who: str = "ann", swap: float = 0.5
+    seed: int, questions: int, chance: float, bias: float = 0.0, *, who: str = "human:ann", swap: float = 0.5
 ) -> list[Preference]:
     """Preferences between a and b: a is better with this chance, plus a bias for the place."""
     random, made = np.random.default_rng(seed), []
@@ -186,16 +186,19 @@ def test_a_wrong_file_is_an_error(tmp_path: Path, row: dict[str, Any], message: 
         read_preferences(written(tmp_path, "wrong.jsonl", [row]))
 
 
-@pytest.mark.parametrize("who", ["my-judge-v3", "mymodel", "ann", "annotator-of-mine"])
-def test_a_judge_that_may_be_a_machine_is_an_error_that_says_how_to_name_it(who: str, tmp_path: Path) -> None:
-    path = written(tmp_path, "made.jsonl", [{"query": "q", "a": "x", "b": "y", "preferred": "x", "judge": who}])
-    with pytest.raises(
-        InputError, match=f"judge is {who}, .*; write human:{who} for a person, or llm:{who} for a language model"
-    ):
-        read_preferences(path)
+@pytest.mark.parametrize("who", ["my-judge-v3", "mymodel", "ann", "annotator-of-mine", ""])
+def test_a_judge_that_may_be_a_machine_ships_nothing_until_the_user_says_otherwise(who: str, tmp_path: Path) -> None:
+    rows = [{"query": f"q{at}", "a": "x", "b": "y", "preferred": "x" if at % 8 else "y", "judge": who} for at in range(200)]
+    path = written(tmp_path, "made.jsonl", rows)
+    alone = prefer(path)
+    name = who or "somebody without a name"
+    assert (alone.decision.outcome, alone.decision.risk) == ("judge_leads", None)
+    assert alone.sentences[0].startswith(f"By {name} (not checked by people), x leads")
+    assert alone.sentences[1] == f"Whether {name} is a machine is not known: --labels-by people if not."
+    assert prefer(path, labels_by="people").decision.systems == ("x",)
 
 
-@pytest.mark.parametrize("who", ["human:ann", "people", "expert_17", "author_2", "arena_user_9965", "annotator 3", ""])
+@pytest.mark.parametrize("who", ["human:ann", "people", "expert_17", "author_2", "arena_user_9965", "annotator 3"])
 def test_names_of_people_are_those_of_people(who: str, tmp_path: Path) -> None:
     path = written(tmp_path, "made.jsonl", [{"query": "q", "a": "x", "b": "y", "preferred": "x", "judge": who}])
     assert [made.is_machine for made in read_preferences(path).preferences] == [False]
@@ -204,7 +207,7 @@ def test_names_of_people_are_those_of_people(who: str, tmp_path: Path) -> None:
 def test_names_typed_in_the_browser_are_those_of_people(tmp_path: Path) -> None:
     row = {"query": "q", "a": "x", "b": "y", "preferred": "x", "first": "x", "answers": "0", "dataset": "d", "who": "ann"}
     (made,) = read_preferences(written(tmp_path, "made.jsonl", [{**row, "when": ""}])).preferences
-    assert (made.who, made.is_machine) == ("ann", False)
+    assert (made.who, made.is_machine) == ("human:ann", False)
 
 
 def test_a_language_model_is_asked_in_both_orders_and_its_place_bias_is_seen(tmp_path: Path) -> None:

@@ -207,7 +207,10 @@ def test_notes_say_that_the_count_is_a_heuristic_for_english() -> None:
     ids=["German", "Dutch", "Portuguese", "Czech", "French", "Spanish", "Italian", "Danish", "Polish", "Romanian"],
 )
 def test_queries_in_another_language_are_noted(texts: tuple[str, ...]) -> None:
-    assert notes_of(*texts) == (HEURISTIC, "most longer queries do not look English, so their counted complexity is too low")
+    assert notes_of(*texts) == (
+        HEURISTIC,
+        "most longer queries do not look English: the rule does not apply to them, and their counted complexity is too low",
+    )
 
 
 def test_a_quarter_of_english_words_in_longer_queries_is_enough() -> None:

@@ -12,12 +12,15 @@ import pytest
 
 import rankproof as rp
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.compare.joined_values import JoinedValues
+from rankproof._analysis.compare.segment_differences import segment_differences
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.options import CompareOptions
-from rankproof._analysis.query_groups import group_queries
+from rankproof._analysis.query_groups import Grouping, group_queries
 from rankproof._cli.main import main
 from rankproof._statistics.correction import holm
 from rankproof.errors import UsageError
+from rankproof.measures._parse import parse_measure
 from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
 
 FAST = CompareOptions(samples=2_000)
@@ -90,6 +93,41 @@ def test_segments_without_ten_queries_are_not_tested() -> None:
 def only_rare(inputs: AnalysisInput) -> AnalysisInput:
     rare = tuple(query for query in inputs.result.queries if query.startswith("rare"))
     return replace(inputs, result=replace(inputs.result, queries=rare))
+
+
+def test_conversations_with_too_few_units_in_a_segment_are_not_tested() -> None:
+    """The 20 queries on dosage are turns of 4 conversations, the 40 on names of 8."""
+    inputs = worse_on_dosage()
+    assert inputs.texts is not None
+    turns = [
+        replace(query, fields={**query.fields, "session": f"{query.fields['kind']}{at // 5}"})
+        for at, query in enumerate(inputs.texts.values())
+    ]
+    found = compared(replace(inputs, texts=rp.Queries(turns)))
+    assert {(row.n, row.units, row.verdict) for row in found.segments} == {
+        (20, 4, "too few conversations"),
+        (40, 8, "too few conversations"),
+        (5, 1, "too few conversations"),
+    }
+    assert found.further_tables[0].sentences == ("No segment has 10 conversations, so none is tested.",)
+    assert any("fewer than 10 conversations are not tested: 3 (dosage, names, rare)" in note for note in found.notes)
+
+
+def test_equal_systems_on_turns_of_conversations_seldom_differ_in_a_segment() -> None:
+    """300 rounds of two segments of 12 and 24 sessions of 5 turns whose differences go together."""
+    generator, groups = np.random.default_rng(4), np.repeat(np.arange(36), 5)
+    grouping = Grouping("kind", {"a": tuple(f"q{at:03}" for at in range(60)), "b": tuple(f"q{at:03}" for at in range(60, 180))})
+    options = CompareOptions(samples=200)
+    alarms = {"conversations": 0, "turns": 0}
+    for _ in range(300):
+        apart = 0.8 * generator.normal(size=36)[groups] + 0.6 * generator.normal(size=180)
+        values = np.column_stack([0.5 + apart / 20, np.full(180, 0.5)])[None]
+        joined = JoinedValues(tuple(f"q{at:03}" for at in range(180)), ("one", "two"), (parse_measure("nDCG@10"),), values, ())
+        for name, clusters in (("conversations", groups), ("turns", None)):
+            rows = segment_differences(joined, grouping, [("one", "two")], options, clusters)
+            alarms[name] += any(row.verdict in ("better", "worse") for row in rows)
+    assert alarms["conversations"] <= 25
+    assert alarms["turns"] > 80
 
 
 def test_a_test_of_all_pairs_is_refused() -> None:

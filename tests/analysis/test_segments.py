@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rankproof._analysis.bands import builtin_profiles, profiles_from_toml
-from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.inputs import AnalysisInput, reevaluated
 from rankproof._analysis.options import SegmentOptions
 from rankproof._analysis.query_groups import by_list, default_grouping, group_queries
-from rankproof._analysis.segments import flat_segments_table, segments
+from rankproof._analysis.segments import flat_segments_table, segment_findings, segments
 from rankproof._cli.options import read_segments
 from rankproof._data.arrays import FloatArray
+from rankproof._evaluation.options import EvaluateOptions
 from rankproof._io.toml_file import read_toml
-from rankproof._statistics.permutation import label_p
+from rankproof._statistics.permutation import group_label_p, label_p
 from rankproof.errors import InputError, UsageError
 from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
 from support.examples import examples
@@ -382,6 +383,61 @@ def test_permutations_do_not_depend_on_the_scale_of_the_values() -> None:
 def test_the_permutations_of_a_seed_never_change() -> None:
     values = np.arange(24.0)[:, None] % 7
     assert label_p(values, [9, 15], samples=999, seed=4).tolist() == [[0.594], [0.594]]
+
+
+def test_permutations_of_groups_of_one_query_are_those_of_queries() -> None:
+    values = np.random.default_rng(5).random((30, 2))
+    inside = np.arange(30) < 12
+    p = label_p(values, [12, 18], samples=20_000, seed=1)[0]
+    groups = group_label_p(values, [inside], groups=np.arange(30), samples=20_000, seed=1)[0]
+    assert groups == pytest.approx(p, abs=0.02)
+    assert group_label_p(values, [inside], np.full(30, 7.0), samples=999, seed=1).tolist() == pytest.approx(
+        group_label_p(values, [inside], samples=999, seed=1)
+    )
+
+
+@pytest.mark.parametrize("share_of_turns", [0.0, 0.15, 1.0])
+def test_turns_of_conversations_give_few_false_alarms(share_of_turns: float) -> None:
+    """Sessions of 5 correlated turns: in a segment as a whole, but for some turns, or turn by turn."""
+    generator = np.random.default_rng(11)
+    groups = np.repeat(np.arange(40), 5)
+    values = (0.8 * generator.normal(size=(40, 600))[groups] + 0.6 * generator.normal(size=(200, 600)) > 0.5).astype(np.float64)
+    inside = (np.arange(40) < 14)[groups]
+    single = generator.random(200) < share_of_turns
+    inside[single] = generator.random(int(single.sum())) < 0.35
+    p = group_label_p(values, [inside], groups=groups, samples=300, seed=2)[0]
+    assert 0.02 <= float(np.mean(p <= 0.05)) <= 0.075
+    if share_of_turns == 0.0:
+        naive = label_p(np.concatenate([values[inside], values[~inside]]), [70, 130], samples=300, seed=2)[0]
+        assert float(np.mean(naive <= 0.05)) > 0.15
+
+
+def test_segments_count_conversations_and_not_their_turns() -> None:
+    """12 turns of 3 conversations are 3 conversations: too few for a test, and the others are 8."""
+    ranks: dict[str, int | None] = {f"q{at:02}": 1 + at % 4 for at in range(80)}
+    fields = {query: {"kind": "shop" if at < 40 else "help", "session": f"s{at // 5}"} for at, query in enumerate(ranks)}
+    inputs = input_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields)
+    alone = input_of(
+        one_target(list(ranks)), {"one": ranked_at(ranks)}, fields={query: {"kind": own["kind"]} for query, own in fields.items()}
+    )
+    (table,), (by_query,) = (segments(each, group_queries(each, "kind"), "RR@10", FAST) for each in (inputs, alone))
+    assert [row["verdict"] for row in by_query.records()] == ["not significant"] * 2
+    assert [(row["n"], row["p"], row["verdict"]) for row in table.records()] == [(40, None, "too few conversations")] * 2
+    assert "segments with fewer than 10 conversations are not tested: 2 (help, shop)" in table.notes
+    assert "the 80 questions are of 16 conversations: p and intervals count conversations" in table.notes
+    assert segment_findings([table]).sentences == ("Every segment has too few conversations, fewer than 10, or all others have.",)
+
+
+def test_the_test_of_weighted_segments_has_the_sign_and_size_of_the_weighted_difference() -> None:
+    """By weight the first segment is lower, by count the two are equal."""
+    ranks: dict[str, int | None] = {f"q{at:02}": 1 if at % 2 else 10 for at in range(80)}
+    fields = {query: {"kind": "first" if at < 40 else "other"} for at, query in enumerate(ranks)}
+    plain = input_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields)
+    weights = {query: 8.0 if at % 2 == (at >= 40) else 1.0 for at, query in enumerate(ranks)}
+    weighted = reevaluated(plain, None, EvaluateOptions(weights=weights))
+    by_count, by_weight = (segments(each, group_queries(each, "kind"), "RR@10", FAST)[0].records() for each in (plain, weighted))
+    assert [row["verdict"] for row in by_count] == ["not significant"] * 2
+    assert [(row["kind"], row["verdict"]) for row in by_weight] == [("first", "lower"), ("other", "higher")]
 
 
 @given(st.permutations(range(45)))

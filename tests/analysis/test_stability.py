@@ -135,7 +135,7 @@ def test_systems_with_the_same_values_are_refused() -> None:
         ({"flip": 1.5}, "flip is 1.5"),
         ({"rounds": 0}, "rounds is 0"),
         ({"pools": (0,)}, "pools is 0"),
-        ({"weights": dict.fromkeys(QRELS, 2.0)}, "stability has no weights of queries; leave out the weights"),
+        ({"weights": dict.fromkeys(QRELS, 2.0)}, "stability has no weights of queries; leave them out; of a folder"),
         ({"queries": list(QRELS)[:9]}, "9 common queries are too few to split; compare the systems on at least 10"),
     ],
 )

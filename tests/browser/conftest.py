@@ -25,6 +25,8 @@ ARGUMENTS = (
 OURS = ("file:", "data:", "blob:", "http://127.0.0.1:", "http://localhost:")
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
+READY = "window.rankproof && rankproof.ready"
+"""Waits until a report has expanded its data."""
 
 
 @dataclass
@@ -132,6 +134,7 @@ def opened(new_page: Callable[..., Any], tmp_path: Path, watched: Watched) -> Ca
         path.write_bytes(text.encode(errors="backslashreplace"))
         page = new_page(**options)
         page.goto(f"{path.as_uri()}{fragment}")
+        page.evaluate(READY)
         assert {url.partition("#")[0] for url in watched.requests} == {path.as_uri()}
         return page
 

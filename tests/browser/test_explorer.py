@@ -16,6 +16,8 @@ from support.explorer_pages import EXPLAINED, kitchen_results, many_queries, pag
 from support.hostile_strings import STRINGS
 from support.small_results import small_results
 
+from .conftest import READY
+
 pytestmark = pytest.mark.browser
 
 Page = Any
@@ -52,6 +54,7 @@ def look(new_page: Callable[..., Page]) -> Look:
         page = new_page(viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light")
         page.set_default_timeout(15_000)
         page.goto(address)
+        page.evaluate(READY)
         return page
 
     return opened

@@ -12,7 +12,7 @@ from rankproof.errors import escape_invisible
 from support.hostile_results import TEXTS, harmful_results
 from support.hostile_strings import STRINGS
 
-from .conftest import Watched, pages
+from .conftest import READY, Watched, pages
 
 pytestmark = pytest.mark.browser
 CELLS = "all => all.map(one => one.textContent)"
@@ -32,6 +32,7 @@ def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any
     with pages(browser, watched) as make:
         found = make()
         found.goto(path.as_uri())
+        found.evaluate(READY)
         found.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
         yield found
     assert watched.requests == [path.as_uri()]
@@ -41,7 +42,7 @@ def test_no_hostile_text_becomes_an_element_an_attribute_or_a_link(page: Any) ->
     assert page.eval_on_selector_all("body *", ATTRIBUTES) == []
     assert page.locator("body").locator(FOREIGN).count() == 0
     assert page.eval_on_selector_all("a[href]", LINKS) == []
-    assert page.eval_on_selector_all("script", "all => all.map(one => one.type)") == ["application/json"] * 2 + [""]
+    assert page.eval_on_selector_all("script", "all => all.map(one => one.type)") == ["text/plain"] * 2 + [""]
 
 
 def test_every_name_stays_in_its_cell(page: Any) -> None:

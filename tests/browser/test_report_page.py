@@ -261,6 +261,83 @@ def test_numbers_of_the_page_lead_to_the_queries_behind_them(opened: Opened, tex
     assert times == sorted(times, reverse=True)
 
 
+NO_QUERIES = {
+    "What the bands of the profile": "says what a range of values means",
+    "Rules of the diagnosis": "says which values a rule is about",
+    "Which measures matter at which stage": "says which measures there are",
+    "Notes": "texts",
+    "Provenance": "versions, dates and settings",
+    "Every system: stages and facts": "settings",
+}
+"""Tables whose numbers are not computed from queries, by the beginning of their titles."""
+OTHER_ROWS = ("random ranking",)
+"""Rows of no system."""
+NUMBERS = """() => [...document.querySelectorAll("main .table-block table")].map((table) => ({
+  title: table.caption.textContent,
+  rows: [...table.tBodies[0].rows].map((row) => ({
+    name: row.cells[0].textContent.trim(),
+    numbers: [...row.cells].slice(1).filter((cell) => /^[<>[(]?[-+−]?\\d/.test(cell.textContent.trim()))
+      .map((cell) => cell.querySelector("a") ? cell.querySelector("a").getAttribute("href") : ""),
+  })),
+}))"""
+MARKS = """() => {
+  const drawn = [...document.querySelectorAll("main figure svg")].filter((svg) => svg.getBoundingClientRect().width);
+  return drawn.map((svg) => {
+    const areas = [...svg.querySelectorAll("a .reach-area")].map((area) => area.getBoundingClientRect());
+    const first = areas.length ? Math.min(...areas.map((area) => area.top)) : -Infinity;
+    const inside = ({ left, top, width, height }) => areas.some((area) => left + width / 2 >= area.left
+      && left + width / 2 <= area.right && top + height / 2 >= area.top && top + height / 2 <= area.bottom);
+    const marks = [...svg.querySelectorAll(".dot, .stage, .move, path[class^='series-']:not([class*='interval'])")]
+      .filter((mark) => mark.tagName !== "path" || mark.getAttribute("d").endsWith("Z") || mark.classList.contains("move"))
+      .map((mark) => ({ mark, box: mark.getBoundingClientRect() })).filter(({ box }) => box.bottom > first);
+    return { title: svg.querySelector("title").textContent, count: marks.length,
+      missed: marks.filter(({ box }) => !inside(box)).map(({ mark }) => mark.outerHTML.slice(0, 120)) };
+  });
+}"""
+"""The marks of each chart and those without a link; what is above all links says what colours mean."""
+VISIT = """async (links) => {
+  const empty = [];
+  for (const link of links) {
+    await new Promise((done) => { window.addEventListener("hashchange", done, { once: true }); window.location.hash = link; });
+    if (/^0 of/.test(document.querySelector("#queries [role=status]").textContent)) {
+      empty.push(link);
+    }
+  }
+  return empty;
+}"""
+
+
+def test_every_number_and_mark_of_the_page_leads_to_its_queries(opened: Opened, text: str) -> None:
+    page = opened(text)
+    page.eval_on_selector_all("details", OPEN_ALL)
+    tables = page.evaluate(NUMBERS)
+    assert len(tables) >= 25
+    shown = [table for table in tables if not table["title"].startswith(tuple(NO_QUERIES))]
+    assert len(tables) - len(shown) == len(NO_QUERIES)
+    rows = [(table["title"], row) for table in shown for row in table["rows"] if row["name"] not in OTHER_ROWS]
+    numbers = [(title, row["name"], link) for title, row in rows for link in row["numbers"]]
+    assert len(numbers) > 500
+    assert [number for number in numbers if not number[2].startswith("#queries?")] == []
+    charts = page.evaluate(MARKS)
+    assert sum(chart["count"] for chart in charts) > 150
+    assert [chart for chart in charts if chart["missed"]] == []
+    links = page.eval_on_selector_all("main a[href^='#queries?']", "all => all.map(one => one.getAttribute('href'))")
+    assert {link for _, _, link in numbers} <= set(links)
+    assert page.evaluate(VISIT, sorted(set(links))) == []
+
+
+def test_counts_of_moved_documents_lead_to_the_queries_with_such_a_document(opened: Opened, text: str) -> None:
+    page = opened(text, "#movement")
+    page.locator("#movement figcaption a", has_text="promoted").first.click()
+    assert page.get_by_label("Relevant documents", exact=True).input_value() == "promoted"
+    shown = page.locator(".explorer .row").count()
+    assert 0 < shown < 60
+    page.locator(".explorer .row").first.click()
+    assert page.locator("#queries .panel").get_by_text("▲").count() > 0
+    again = opened(text, "#" + page.url.partition("#")[2])
+    assert again.get_by_label("Relevant documents", exact=True).input_value() == "promoted"
+
+
 def test_a_click_on_the_differences_opens_the_query(opened: Opened, text: str) -> None:
     page = opened(text)
     bars = page.locator("#decision .waterfall .bars")

@@ -139,6 +139,7 @@ def test_the_report_of_results_without_judgements_has_no_faults(new_page: NewPag
         page.goto(f"http://{visitor.host}/r/1")
         assert page.inner_text("h2") == "Rankings without judgements"
         assert "RBO" in page.inner_text("#rankings")
+        assert page.locator("a[href^='#queries']").count() == 0
     assert watched.faults == []
 
 

@@ -26,6 +26,7 @@ from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._formats.read import write_folder
 from rankproof.errors import UsageError
+from support.explorer_pages import blocks_of
 from support.results_server import data_of, serving
 from support.small_datasets import RELEVANT, small_dataset
 from support.small_results import small_results
@@ -75,8 +76,7 @@ def plain_text(page: str) -> str:
 
 def compared_in(page: str) -> list[int | None]:
     """The system that the table of queries compares each system with."""
-    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
-    return [system["compared"] for system in json.loads(data)["systems"]]
+    return [system["compared"] for system in blocks_of(page)["data"]["systems"]]
 
 
 def test_run_files_build_on_no_other_run_file_and_are_compared_with_the_baseline(

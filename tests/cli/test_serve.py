@@ -335,6 +335,12 @@ def test_several_folders_need_a_named_file(tmp_path: Path, capsys: pytest.Captur
     assert "--pool needs --judge; add --judge, or leave out --pool" in capsys.readouterr().err
 
 
+def test_the_only_results_in_a_folder_need_no_named_file(tmp_path: Path) -> None:
+    results = saved(tmp_path / "home" / "small")
+    _, said = served(lambda visitor: visitor.enter(), tmp_path / "home", "--judge", "--assessor", "ann")
+    assert f"{results.name}.people.qrels" in said
+
+
 def test_claims_are_labelled_into_a_file_beside_the_results_and_the_next_command_uses_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

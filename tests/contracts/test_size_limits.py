@@ -427,7 +427,7 @@ NO_BLOCKS = {
             *("_formats.source_table:_SAMPLED_LINES", "_importers.examples:_SAMPLED_ROWS", "_importers.quepid:_SAMPLED_ROWS"),
             *("_importers.rag:_SAMPLED_ROWS", "_importers.conversations:_SAMPLED_ROWS", "_importers.spans:_SAMPLED_ROWS"),
             *("_importers.table:_SAMPLED_ROWS", "_importers.trec:_SAMPLED_LINES"),
-            *("_importers.trec_rag:_SAMPLED_ROWS", "_formats.detect:SHORT_HEAD_BYTES", "_formats.detect:HEAD_BYTES"),
+            *("_importers.trec_rag:_SAMPLED_ROWS", "_io.streams:HEAD_BYTES", "_formats.detect:LONG_HEAD_BYTES"),
             *(
                 "_io.files:_HEAD_BYTES",
                 "_results.live_results:_HEAD_BYTES",
@@ -437,7 +437,7 @@ NO_BLOCKS = {
                 "_importers.spans:_SAMPLED_ROWS",
             ),
         ),
-        "what is read to detect a format; sizes around SHORT_HEAD_BYTES and HEAD_BYTES are tested below",
+        "what is read to detect a format; sizes around HEAD_BYTES and LONG_HEAD_BYTES are tested below",
     ),
     **dict.fromkeys(
         (
@@ -565,8 +565,8 @@ NATIVE: dict[str, tuple[int, Callable[[int, Path], None]]] = {
     "align_src/run_text.h: MOST_PENDING": (512, graded),
     "align_src/scan.h: SCAN_BYTES": (16_384, long_lines),
     "documents_src/json.h: MOST_MEMBERS, align_src/table_json.h: MOST_FIELDS": (64, many_fields),
-    "_formats.detect: SHORT_HEAD_BYTES": (4096, long_heads),
-    "_formats.detect: HEAD_BYTES": (65_536, long_heads),
+    "_io.streams: HEAD_BYTES": (4096, long_heads),
+    "_formats.detect: LONG_HEAD_BYTES": (65_536, long_heads),
 }
 """Limits in C, and of the detection of formats, at their own values; the results are computed here."""
 

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -188,3 +189,50 @@ def test_a_label_without_a_grade_is_reported_before_the_conflict_it_would_make(
     path.write_text(content.format(*quoted).replace("d2", "d1"), encoding="utf-8")
     with pytest.raises(InputError, match='grade "exact" is not in the grade map'):
         rp.read_qrels(path, grade_map={"Exact": 2})
+
+
+class _Id(str):
+    """An id of a type of one's own."""
+
+
+GRADE_DICTS: list[dict[Any, Any]] = [
+    {"q": {"d": 1, "e": -3}, "r": {}, "s": {"d": 1000}},
+    {},
+    {"q": {}},
+    {"q": {"d": 1001}},
+    {"q": {"d": 1}, "r": {"e": 1 << 80, "f": -1001, "g": -(1 << 63)}},
+    {"q": {"d": -1001, "e": -(1 << 62)}},
+    {"q": {"d": True, "e": 2}},
+    {"q": {"d": 1.0, "e": "2"}},
+    {"q": {"d": None}},
+    {"q": {"é": 1}, "ü": {"d": 1}},
+    {"q": {"": 1}},
+    {"q\0": {"d": 1}},
+    {1: {2: 3}},
+    {1: {"d": 1}, "1": {"d": 1}},
+    {_Id("q"): {_Id("d"): 1}},
+    {"q": ["d"]},
+    {"q": {"d"}},
+]
+
+
+@pytest.mark.parametrize("grades", GRADE_DICTS, ids=str)
+def test_a_dict_gives_the_judgements_that_another_mapping_of_the_same_rows_gives(grades: dict[Any, Any]) -> None:
+    def outcome(judgements: Mapping[Any, Any]) -> object:
+        try:
+            qrels = Qrels(judgements)
+        except InputError as error:
+            return str(error)
+        values = {query: dict(docs) for query, docs in qrels.items()}
+        return list(values), values, qrels.converted, qrels.repeats, qrels.fingerprint()
+
+    assert outcome(grades) == outcome(MappingProxyType(grades))
+
+
+def test_judgements_stay_as_they_are_when_their_dict_changes_later() -> None:
+    grades = {"q": {"d": 1}}
+    qrels = Qrels(grades)
+    grades["q"]["d"] = 2
+    assert qrels["q"]["d"] == 1
+    with pytest.raises(TypeError):
+        qrels["q"]["d"] = 2  # type: ignore[index]

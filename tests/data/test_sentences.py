@@ -76,12 +76,46 @@ LANGUAGES = {
             ],
         ),
     ],
+    "fr": [
+        (
+            "M. Durand l'a goûté : « C'est trop salé ! » Que faut-il changer ? Moins de sel.",
+            ["M. Durand l'a goûté : « C'est trop salé ! »", "Que faut-il changer ?", "Moins de sel."],
+        ),
+    ],
     "hi": [
         ("डॉ. राजेंद्र प्रसाद आए। वह था?", ["डॉ. राजेंद्र प्रसाद आए।", "वह था?"]),
         ("ए. पी. जे. अब्दुल कलाम वैज्ञानिक थे।वह था। हाँ!", ["ए. पी. जे. अब्दुल कलाम वैज्ञानिक थे।", "वह था।", "हाँ!"]),
     ],
-    "ja": [
-        ("東京は首都です。本当ですか？「はい。」と答えた。", ["東京は首都です。", "本当ですか？", "「はい。」", "と答えた。"])
+    "it": [
+        (
+            "Il sig. Bianchi ha comprato 3,5 kg di farina. Costa 1.200 lire? La dott.ssa Neri lo conferma.",
+            ["Il sig. Bianchi ha comprato 3,5 kg di farina.", "Costa 1.200 lire?", "La dott.ssa Neri lo conferma."],
+        ),
+    ],
+    "ja": [("東京は首都です。本当ですか？「はい。」と答えた。", ["東京は首都です。", "本当ですか？", "「はい。」と答えた。"])],
+    "ko": [
+        (
+            "냉장고는 어제 도착했습니다. 가격은 49.9만 원입니다! 누가 확인했습니까?",
+            ["냉장고는 어제 도착했습니다.", "가격은 49.9만 원입니다!", "누가 확인했습니까?"],
+        ),
+    ],
+    "nl": [
+        (
+            "Mevr. De Vries bakt brood, bijv. roggebrood. Wie koopt het?",
+            ["Mevr. De Vries bakt brood, bijv. roggebrood.", "Wie koopt het?"],
+        ),
+    ],
+    "pl": [
+        (
+            "Sklep prowadzi dr Nowak, tj. mój sąsiad. Kto tam kupuje?",
+            ["Sklep prowadzi dr Nowak, tj. mój sąsiad.", "Kto tam kupuje?"],
+        )
+    ],
+    "pt": [
+        (
+            "O Sr. Lopes vendeu a casa em 2004. Quem a comprou? Foi a Dra. Maria, por 120.000 euros.",
+            ["O Sr. Lopes vendeu a casa em 2004.", "Quem a comprou?", "Foi a Dra. Maria, por 120.000 euros."],
+        ),
     ],
     "ro": [
         ("D-l. Popescu a venit la ora 5. Dl. Ion a plecat.", ["D-l. Popescu a venit la ora 5.", "Dl. Ion a plecat."]),

@@ -107,7 +107,9 @@ def test_both_readers_of_subtopics_give_the_same(written_lines: list[str], end: 
     except InputError:
         assert found is None
         return
-    assert (found is None) == (not wanted.subtopics or wanted.repeats > 0)
+    # A name with letters may say who judged, which is read in Python.
+    may_judge = any(name.upper().isupper() for subtopics in wanted.subtopics.values() for name in subtopics)
+    assert (found is None) == (not wanted.subtopics or wanted.repeats > 0 or may_judge)
     if found is not None:
         assert plain(found) == plain(wanted)
         assert [(query, [*docs.items()]) for query, docs in found.items()] == [

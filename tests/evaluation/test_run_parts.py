@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankproof as rp
+from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.sources import RunSources
 from rankproof._io.paths import is_pattern, pattern_name
 from rankproof.errors import InputError
 
@@ -88,3 +91,14 @@ def test_a_file_whose_name_looks_like_a_pattern_is_read_as_that_file(tmp_path: P
 )
 def test_a_run_in_parts_is_named_by_its_folder_or_by_the_name_before_the_wildcard(pattern: str, name: str) -> None:
     assert pattern_name(pattern) == name
+
+
+@pytest.mark.parametrize("scores", [{"q1": {"d": 1.0}, "q2": {"d": 2.0, "e": 1.0}, "q3": {}}, {1: {"d": 1.0}, "q2": {"d": 1.0}}])
+def test_a_run_of_some_queries_is_that_part_of_the_whole_run(scores: dict[Any, Any]) -> None:
+    def sources() -> RunSources:
+        return RunSources({"a": scores}, EvaluateOptions())
+
+    read, queries = sources(), frozenset(("q2", "1", "q3", "other"))
+    run, part = sources().of_queries("a", queries), read["a"].restricted_to(queries)
+    assert [*run.rows()] == [*part.rows()] == [*read.of_queries("a", queries).rows()]
+    assert run.queries == part.queries

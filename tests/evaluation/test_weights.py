@@ -163,7 +163,7 @@ def test_weights_are_read_from_queries(tmp_path: Path) -> None:
         ("q1\tinf\n", "weights.txt:1: weight inf of query q1 is not a number above 0; "),
         ("q1\t1e308\n", "weights.txt:1: weight 1e+308 of query q1 is not from 1e-100 to 1e+100; "),
         ("q1\t1\nq2\t5e-324\n", "weights.txt:2: weight 5e-324 of query q2 is not from 1e-100 to 1e+100; "),
-        ("q1\t1\nq2\tmany\n", "weights.txt:2: weight many of query q2 is not a number above 0; "),
+        ("q1\t1\nq2\tmany\n", "weights.txt:2: weight 'many' of query q2 is not a number above 0; "),
         ("q1\t1\nq2\n", "weights.txt:2: 1 columns where weights have 2 (query weight); "),
         ("q1\t1\t3\n", "weights.txt:1: 3 columns where weights have 2 (query weight); "),
         ("q1\t1\nq1\t2\n", "weights.txt:2: query q1 occurs twice (first at an earlier line); "),
@@ -172,9 +172,9 @@ def test_weights_are_read_from_queries(tmp_path: Path) -> None:
             '{"_id": "q1", "text": "a", "weight": 2}\n{"_id": "q2", "text": "b"}\n',
             "weights.txt:2: query q2 (b) has no weight, but ",
         ),
-        ('{"_id": "q1", "text": "a", "weight": "2"}\n', "weights.txt:1: weight 2 of query q1 is not a number above 0; "),
+        ('{"_id": "q1", "text": "a", "weight": "2"}\n', "weights.txt:1: weight '2' of query q1 is not a number above 0; "),
         ('{"_id": "q1", "text": "a", "weight": null}\n', "weights.txt:1: weight None of query q1 is not a number above 0; "),
-        ('{"_id": "q1", "text": "a"}\n', "weights.txt:1: query q1 (a) has no weight"),
+        ('{"_id": "q1", "text": "a"}\n', "weights.txt:1: query q1 has no weight, nor has any other; "),
     ],
 )
 def test_a_wrong_weight_is_refused_with_its_line(
@@ -222,3 +222,71 @@ def test_a_dataset_with_a_wrong_weight_is_refused_before_it_is_run() -> None:
     queries = rp.Queries([Query("q1", "a", fields={"weight": -1}, line=7)], source="queries.jsonl")
     with pytest.raises(InputError, match=r"queries.jsonl:7: weight -1 of query q1 is not a number above 0"):
         rp.Dataset("wrong", _dataset().corpus, queries, rp.Qrels({"q1": {"d1": 1}}))
+
+
+_FOLDER_COMMANDS = (
+    ["eval", "-m", "RR", "--format", "json"],
+    ["compare", "-m", "RR", "--format", "json"],
+    ["segments", "-m", "RR", "--by", "kind", "--format", "json"],
+    ["gate", "-m", "RR", "--save", "saved.json"],
+    ["report", "-o", "report.html"],
+    ["explain", "-m", "RR", "--format", "json"],
+    ["audit", "-m", "RR"],
+    ["diagnose"],
+    ["baselines", "-m", "RR"],
+    ["doctor"],
+    ["export", "--format", "csv"],
+    ["plot", "-o", "plot.svg"],
+    ["tune", "-m", "RR"],
+)
+
+
+def _folder(weights: dict[str, Any]) -> list[str]:
+    """A folder of data in the working directory, and two runs."""
+    folder = Path("data")
+    (folder / "qrels").mkdir(parents=True)
+    rows = [
+        {"_id": query, "text": query, "weight": weights[query], "kind": "even" if at % 2 else "odd"}
+        for at, query in enumerate(QRELS)
+    ]
+    (folder / "queries.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (folder / "corpus.jsonl").write_text("".join(f'{{"_id": "d{at}", "text": "word{at}"}}\n' for at in range(10)))
+    rp.write_qrels(rp.Qrels(QRELS), folder / "qrels" / "test.tsv")
+    for name, run in RUNS.items():
+        rp.write_run(rp.Run(run, name=name), f"{name}.run")
+    return ["data", "one.run", "two.run"]
+
+
+def test_commands_and_functions_use_the_weights_and_fields_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = _folder(TRAFFIC)
+    expected = rp.evaluate(QRELS, {"one": ONE}, ["RR"], weights=TRAFFIC).value("RR")
+    assert rp.evaluate("data", {"one": "one.run"}, ["RR"]).value("RR") == expected
+    assert rp.compare("data", {"one": "one.run", "two": "two.run"}, ["RR"]).values["one"]["RR"] == expected
+    shown: dict[int, Any] = {}
+    for command in (["eval", *files], ["compare", *files], ["compare", *files, "--dataset", "data"]):
+        assert main([*command, "-m", "RR", "--format", "json"]) == 0
+        shown[len(shown)] = json.loads(capsys.readouterr().out)
+    assert shown[0]["systems"][0]["measures"]["RR"]["value"] == expected
+    assert shown[1]["decision"] == shown[2]["decision"]
+    assert shown[1]["decision"] != rp.compare(QRELS, RUNS, ["RR"]).decision.to_dict()
+    assert main(["segments", *files, "-m", "RR", "--by", "kind", "--format", "json"]) == 0
+    by_kind = rp.segments("data", {"one": "one.run", "two": "two.run"}, measures="RR", by="kind")
+    shown_rows = json.loads(capsys.readouterr().out)["tables"][0]["rows"]
+    assert [list(row.values()) for row in shown_rows] == [list(row) for row in by_kind.tables[0].rows]
+    assert shown_rows[-1]["one"] == expected
+    assert main(["gate", *files[:2], "-m", "RR", "--save", "saved.json"]) == 0
+    assert json.loads(Path("saved.json").read_text())["weights"] == TRAFFIC
+
+
+@pytest.mark.parametrize("command", _FOLDER_COMMANDS, ids=lambda command: command[0])
+def test_a_wrong_weight_in_the_queries_of_a_folder_is_an_error_of_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name, *options = command
+    assert main([name, *_folder(TRAFFIC | {"q3": 0}), *options]) == 2
+    assert "data/queries.jsonl:4: weight 0 of query q3 is not a number above 0; write" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "one.run", "two.run"]

@@ -13,19 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof import _engine_choice
-from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.validation import ReadOptions
 from rankproof._formats import native
 from rankproof._formats.columns import Kind
 from rankproof._formats.csv import BEIR, CSV, TSV, DelimitedFormat
 from rankproof._formats.json import native_reader
-from rankproof._formats.registry import format_named
 from rankproof._formats.rows import ParseOptions
 from rankproof.errors import InputError
 from support.examples import examples
-from support.native_cases import BLOCKS, noisy, outcome, readings, source_of, values_of
+from support.native_cases import BLOCKS, assert_same_in_both, noisy, read, readings, source_of
 
 align = pytest.importorskip("rankproof._native.align", exc_type=ImportError)
 
@@ -52,30 +49,6 @@ def usually(common: list[str], rare: list[str]) -> st.SearchStrategy[str]:
     """A common text, or now and then an odd one."""
     picked = st.integers(0, 199).flatmap(lambda at: ODD_IN_200.flatmap(lambda odd: st.just(100 <= at < 100 + odd)))
     return picked.flatmap(lambda odd: st.sampled_from(rare if odd else common))
-
-
-def read(format: str, text: bytes, kind: Kind, options: ParseOptions) -> Run | Qrels:
-    """The text by the engine that is chosen."""
-    found = format_named(format)
-    return found.read_run(source_of(text), "x", options) if kind == "run" else found.read_qrels(source_of(text), options)
-
-
-def assert_same_in_both(format: str, text: bytes, kind: Kind, options: ParseOptions, block: int) -> None:
-    """Equal in every value, or rejected with the same message."""
-    with patch.object(native, "BLOCK_BYTES", block):
-        found = outcome(lambda: read(format, text, kind, options))
-    with patch.object(_engine_choice, "chosen_name", lambda: "reference"):
-        wanted = outcome(lambda: read(format, text, kind, options))
-    assert contents(found) == contents(wanted)
-
-
-def contents(found: Run | Qrels | str) -> object:
-    if isinstance(found, Run):
-        return values_of(found)
-    if isinstance(found, Qrels):
-        judgements = [(query, list(docs.items())) for query, docs in found.items()]
-        return judgements, found.source, found.repeats, found.converted, dict(found.judge_labels)
-    return found
 
 
 def whole_or_broken(texts: st.SearchStrategy[str]) -> st.SearchStrategy[bytes]:
@@ -477,7 +450,7 @@ def test_a_table_needs_columns_of_queries_documents_and_values(run: bool, places
     if is_read:
         assert delimited()[0] == rows()[0] == (str(places[0] + 1),)
         return
-    for read in (delimited, rows):
+    for call in (delimited, rows):
         with pytest.raises(align.ReadError, match="not-plain"):
-            read()
+            call()
     assert text.tell() == 0

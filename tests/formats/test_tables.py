@@ -248,11 +248,17 @@ def is_json(text: str) -> bool:
 
 
 @pytest.mark.parametrize("judge", ["my-judge", "ſllm:x", "llm-x:1", "True"])
-def test_a_judge_that_is_neither_people_nor_a_known_kind_of_machine_is_an_error(judge: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("column", ["judged_by", "judge", "Annotator", "model", "rated-by", "LLM"])
+def test_a_judge_that_is_neither_people_nor_a_known_kind_of_machine_is_unknown(judge: str, column: str, tmp_path: Path) -> None:
     path = tmp_path / "qrels.csv"
-    path.write_text(f"query_id,doc_id,grade,judged_by\nq1,d1,1,people\nq1,d2,0,{judge}\n")
-    with pytest.raises(InputError, match=rf"qrels.csv:3: judged_by is \"{judge}\"; write people, human:NAME, or the machine"):
-        rp.evaluate(path, {"q1": {"d1": 1.0}}, ["P@1"])
+    path.write_text(f"query_id,doc_id,grade,{column}\nq1,d1,1,people\nq1,d2,0,{judge}\nq1,d3,0,expert_7\nq1,d4,0,gpt-4o\n")
+    expected = {("q1", "d2"): f"unknown:{judge}", ("q1", "d4"): "llm:gpt-4o"}
+    assert dict(rp.read_qrels(path).judge_labels) == expected
+    rows = [{"query_id": "q1", "doc_id": "d2", "grade": 0, column: judge}]
+    (tmp_path / "qrels.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert dict(rp.read_qrels(tmp_path / "qrels.jsonl").judge_labels) == {("q1", "d2"): f"unknown:{judge}"}
+    rp.write_qrels(rp.read_qrels(path), tmp_path / "again.txt")
+    assert dict(rp.read_qrels(tmp_path / "again.txt").judge_labels) == expected
 
 
 def test_the_kind_of_a_judge_may_stand_after_a_space_and_in_capitals(tmp_path: Path) -> None:

@@ -77,8 +77,10 @@ def test_each_turn_that_retrieved_something_is_a_question_of_its_session(tmp_pat
 
 
 def test_a_question_keeps_what_was_said_before_it_and_what_was_searched_for(tmp_path: Path) -> None:
-    first, second = imported(tmp_path / "a.jsonl", OPENAI).dataset.queries.values()
-    assert (first.fields["history"], first.fields["searches"]) == ([], ["Oslo founding year"])
+    result = imported(tmp_path / "a.jsonl", OPENAI)
+    first, second = result.dataset.queries.values()
+    searches = result.answers["a"][first.id].searches or ()
+    assert (first.fields["history"], [search.query for search in searches]) == ([], ["Oslo founding year"])
     assert second.fields["history"] == ["user: When was Oslo founded?", "assistant: In 1040."]
 
 

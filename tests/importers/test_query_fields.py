@@ -109,7 +109,7 @@ def test_weights_may_be_in_a_table_of_their_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "what"),
-    [("many", "weight many of query q2 is not a number above 0"), ("-1", "weight -1.0 of query q2 is not a number above 0")],
+    [("many", "weight 'many' of query q2 is not a number above 0"), ("-1", "weight -1.0 of query q2 is not a number above 0")],
 )
 def test_a_weight_that_is_no_number_is_refused_at_its_line(tables: list[Path], cell: str, what: str) -> None:
     tables[0].write_text(QUERIES.replace("3.5", cell))
@@ -151,9 +151,9 @@ def test_texts_of_a_typed_table_and_reference_answers_stay_texts(tmp_path: Path)
 
 
 def test_columns_of_labels_that_cannot_be_kept_are_listed(tables: list[Path]) -> None:
-    tables[2].write_text("query_id,doc_id,grade,rater\nq1,d1,2,ann\nq2,d2,1,ben\n")
+    tables[2].write_text("query_id,doc_id,grade,mood\nq1,d1,2,good\nq2,d2,1,bad\n")
     notes = rp.import_dataset(tables).report.notes
-    assert "columns that are not used: rater; --set query-fields=COLUMN keeps one that describes the query" in notes
+    assert "columns that are not used: mood; --set query-fields=COLUMN keeps one that describes the query" in notes
 
 
 def test_a_document_with_two_values_of_a_field_is_counted(tmp_path: Path) -> None:

@@ -43,12 +43,47 @@ def test_both_engines_count_judge_labels_alike(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "column", ["0", "Q0", "ll", "xllm:y", "llm-x", "llms:y", "clicK\u017f:x", "a-long-iteration", "commands", "gemmata", "o1a"]
+    "column", ["0", "Q0", "q", "12", "1.5", "-", "iter", "ITER_3", "n/a", "none", "people", "expert_4", "NIST", "ann@example.org"]
 )
-def test_other_second_columns_are_ignored(column: str) -> None:
+def test_second_columns_of_nobody_and_of_people_are_ignored(column: str) -> None:
     text = f"q {column} a 1\n".encode()
     assert label_of(column) == ""
     assert engine.judge_text(source_of(text)).judge_labels == reference.judge_text(source_of(text)).judge_labels == {}
+
+
+@pytest.mark.parametrize(
+    "column", ["ll", "x", "Qwerty", "xllm:y", "llm-x", "llms:y", "clicK\u017f:x", "alice", "commands", "gemmata", "o1a", "ä"]
+)
+def test_a_name_that_says_neither_people_nor_machine_is_unknown(column: str) -> None:
+    text = f"q {column} a 1\n".encode()
+    assert label_of(column) == ""
+    labels = {f"unknown:{column}": 1}
+    assert engine.judge_text(source_of(text)).judge_labels == reference.judge_text(source_of(text)).judge_labels == labels
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "alpha_nDCG@10"])
+def test_a_judge_with_an_unknown_name_ships_nothing_until_the_user_says_that_people_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], measure: str
+) -> None:
+    """A measure of subtopics takes the names for those of subtopics."""
+    qrels = write(tmp_path / "qrels.txt", "".join(f"q{at} {'acme-grader' if at % 2 else 'other'} d 1\n" for at in range(40)))
+    runs = {
+        "good": write(tmp_path / "good.run", "".join(f"q{at} 0 d 1 2 t\nq{at} 0 e 2 1 t\n" for at in range(40))),
+        "bad": write(tmp_path / "bad.run", "".join(f"q{at} 0 d 2 1 t\nq{at} 0 e 1 2 t\n" for at in range(40))),
+    }
+    files = [str(qrels), *map(str, runs.values()), "-m", measure]
+    assert main(["compare", *files, "--judgements", "complete"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    if measure.startswith("alpha"):
+        assert "known: --labels-by" not in shown
+        return
+    assert shown.startswith("By acme-grader and other (not checked by people), good leads")
+    assert "Whether acme-grader and other are machines is not known: --labels-by people if people judged." in shown
+    assert "Ship" not in shown
+    assert main(["compare", *files, "--judgements", "complete", "--labels-by", "people"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("Ship good")
+    assert "The labels of acme-grader and other count as people's, because you said so." in shown
 
 
 @pytest.mark.parametrize(

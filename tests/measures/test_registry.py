@@ -56,7 +56,7 @@ def install(folder: Path, text: str, entries: str) -> None:
 def fresh_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing of the toy module, and no name of it, outlives the test."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    caches = (_parse._own_names, _parse._own_aliases, _parse._ranking_names, _parse._parse_list, _parse._parse_text)
+    caches = (_parse._own_names, _parse._own_aliases, _parse._ranking_names, _parse._parse_list, _parse._parse_texts)
     for one in caches:
         one.cache_clear()
     yield

@@ -15,6 +15,7 @@ from rankproof._report.page import render_report
 from rankproof._report.sections.answers import answers_section
 from rankproof._results.experiment_result import ExperimentResult
 from support.claim_results import JUDGE, claim_results
+from support.explorer_pages import blocks_of
 
 
 def section_of(results: ExperimentResult) -> Section:
@@ -56,7 +57,7 @@ def test_answers_without_any_reference_have_no_table_of_references() -> None:
     alone = replace(results, texts=type(results.texts)([results.texts["q4"]]), queries=("q4",))
     found = section_of(alone)
     assert len(found.tables) == 1
-    assert "Bergen is wet." in render_report(alone)
+    assert "Bergen is wet." in str(blocks_of(render_report(alone)))
 
 
 def test_a_claim_beyond_the_shown_text_has_its_own_text_and_places_count_utf_16_units() -> None:

@@ -26,7 +26,9 @@ from rankproof._report.sections import FOLDED_SECTIONS, OPEN_SECTIONS
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from support.answering_results import answering_results
+from support.bench_systems import saved_systems
 from support.examples import sampled
+from support.explorer_pages import blocks_of
 from support.hostile_results import harmful_results
 from support.plot_results import wide_results
 from support.small_results import small_results
@@ -183,6 +185,18 @@ def test_many_systems_leave_out_what_every_pair_has() -> None:
     assert page.count("exploratory: every pair of systems") == 0
     assert page.count('class="chart small"') == 5
     assert len(page) < 1_000_000
+
+
+@pytest.mark.slow
+def test_25_systems_on_the_sample_fit_in_a_megabyte(tmp_path: Path) -> None:
+    pairs = [(k1, b) for k1 in (0.6, 0.9, 1.2, 1.5) for b in (0.2, 0.4, 0.6, 0.8)]
+    lexical = "".join(f'[systems.bm25-{at:02}]\nstage = "bm25"\nk1 = {k1}\nb = {b}\n\n' for at, (k1, b) in enumerate(pairs))
+    fused = "".join(f'[systems.fused-{at}]\nstage = "fuse"\nof = ["bm25-{at:02}", "bm25-15"]\n\n' for at in range(9))
+    results = load_results(saved_systems(tmp_path / "many", systems=f"\n{lexical}{fused}"))
+    page = render_report(results)
+    assert len(results.system_runs) == 25
+    assert len(page.encode()) < 1_000_000
+    assert len(blocks_of(page)["details"]["documents"]["ids"]) > 200
 
 
 def test_an_open_decision_names_the_leading_system() -> None:

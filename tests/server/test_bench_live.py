@@ -133,3 +133,4 @@ def test_a_server_for_reading_computes_changes_and_runs_nothing(folder: Path, tm
         for route in ("rebuild", "prove"):
             assert "read-only" in ask(guest, route, CHANGED, 403)
         assert "--edit" in ask(guest, "knobs", {"b": "title"})["why_not_rebuild"]
+        assert "--edit" in ask(guest, "knobs", {"b": "fused"})["why_not_prove"]

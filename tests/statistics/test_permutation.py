@@ -141,7 +141,7 @@ def test_flips_do_not_depend_on_the_block_size() -> None:
     numbers = to_exact_sum(np.random.default_rng(0).random((100, 3))).numbers
     together = signed_sums(numbers, 5, 0, 90, "numpy")
     parts = [signed_sums(numbers, 5, first, 30, "numpy") for first in (0, 30, 60)]
-    assert (np.concatenate(parts) == together).all()
+    assert (np.concatenate(parts, axis=1) == together).all()
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +19,8 @@ from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._formats.detect import open_file
-from rankproof._io.escape import json_block
 from rankproof._report.explorer import explorer_blocks
-from rankproof._report.page import content_security_policy, page_script, render_template, stylesheet
+from rankproof._report.page import content_security_policy, packed_block, page_script, render_template, stylesheet
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
 from rankproof._sample import sample_files, sample_folder
 from support.small_results import small_results
@@ -42,7 +46,7 @@ OTHERS = ("NumRet", "ERR@10")
 def page_alone(results: ExperimentResult) -> str:
     """The same parts under the same policy as in the report."""
     blocks = "".join(
-        f'<script type="application/json" id="{name}">{json_block(block)}</script>'
+        f'<script type="text/plain" id="{name}">{packed_block(block)}</script>'
         for name, block in explorer_blocks(results).items()
     )
     return (
@@ -52,6 +56,12 @@ def page_alone(results: ExperimentResult) -> str:
         '<h1>A page</h1><nav class="contents" aria-label="Contents"><ol><li><a href="#queries">Every query</a></li></ol></nav>'
         f'<main id="main">{render_template("explorer.html.j2")}</main>{blocks}<script>{page_script()}</script></body></html>'
     )
+
+
+def blocks_of(page: str) -> dict[str, Any]:
+    """The data of a page by name."""
+    blocks = re.findall(r'<script type="text/plain" id="(\w+)">(.*?)</script>', page)
+    return {name: json.loads(zlib.decompress(base64.b64decode(block))) for name, block in blocks}
 
 
 def written(page: str, folder: Path) -> str:

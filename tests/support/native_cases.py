@@ -6,13 +6,20 @@ import io
 import random
 from collections.abc import Callable
 from typing import TypeVar
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import strategies as st
 
+from rankproof import _engine_choice
 from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.validation import ReadOptions
+from rankproof._formats import native
+from rankproof._formats.columns import Kind
+from rankproof._formats.registry import format_named
+from rankproof._formats.rows import ParseOptions
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError
 
@@ -154,3 +161,28 @@ def judged_at_random(seed: int) -> dict[str, dict[str, int]]:
 def qrels_text(judged: dict[str, dict[str, int]]) -> bytes:
     """The judgements as TREC qrels."""
     return "".join(f"{query} 0 {doc} {grade}\n" for query, docs in judged.items() for doc, grade in docs.items()).encode()
+
+
+def read(format: str, text: bytes, kind: Kind, options: ParseOptions) -> Run | Qrels:
+    """The text by the engine that is chosen."""
+    reader = format_named(format)
+    return reader.read_run(source_of(text), "x", options) if kind == "run" else reader.read_qrels(source_of(text), options)
+
+
+def assert_same_in_both(format: str, text: bytes, kind: Kind, options: ParseOptions, block: int) -> None:
+    """Equal in every value, or rejected with the same message."""
+    with patch.object(native, "BLOCK_BYTES", block):
+        found = outcome(lambda: read(format, text, kind, options))
+    with patch.object(_engine_choice, "chosen_name", lambda: "reference"):
+        wanted = outcome(lambda: read(format, text, kind, options))
+    assert contents(found) == contents(wanted)
+
+
+def contents(found: Run | Qrels | str) -> object:
+    """Every value of a run or of judgements, or the message."""
+    if isinstance(found, Run):
+        return values_of(found)
+    if isinstance(found, Qrels):
+        judgements = [(query, list(docs.items())) for query, docs in found.items()]
+        return judgements, found.source, found.repeats, found.converted, dict(found.judge_labels)
+    return found

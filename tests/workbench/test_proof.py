@@ -99,6 +99,13 @@ def test_a_system_that_is_run_for_each_trial_can_be_proved_too(opened: Opened) -
     assert "bm25-tuned" in read_experiment(proof.toml).systems
 
 
+def test_a_fusion_that_was_only_chosen_is_proved_by_its_weights(opened: Opened) -> None:
+    _, source, workbench = opened
+    proof = workbench.prove(source, "bm25", "reranked", {"of": ["reranked", "title"]}, quiet)
+    assert proof.sentence.startswith(("Proven: ", "Not proven: "))
+    assert "weights" in proof.settings
+
+
 def test_a_gain_that_is_too_small_says_how_many_more_queries_prove_it() -> None:
     stream = VariateStream(7, "normals")
     first = 0.5 + 0.1 * stream.normals(100)
@@ -125,6 +132,12 @@ def test_what_was_written_by_hand_cannot_be_proved_by_the_same_queries(opened: O
     _, source, workbench = opened
     with pytest.raises(UsageError, match="fields was written while looking at these queries"):
         workbench.prove(source, "bm25", "title", {"fields": ["text"]}, quiet)
+
+
+def test_a_changed_depth_alone_cannot_be_proved(opened: Opened) -> None:
+    _, source, workbench = opened
+    with pytest.raises(UsageError, match="a proof keeps the depth, and nothing else was changed"):
+        workbench.prove(source, "bm25", "title", {"depth": 5}, quiet)
 
 
 def test_a_stopped_proof_writes_nothing(opened: Opened, folder: Path) -> None:

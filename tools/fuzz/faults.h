@@ -21,7 +21,15 @@ void allow_allocations(size_t count) { allocations_left = count; }
 #define PyTuple_New(...) OR_NO_MEMORY(PyTuple_New(__VA_ARGS__))
 #define PyTuple_Pack(...) OR_NO_MEMORY(PyTuple_Pack(__VA_ARGS__))
 #define PyUnicode_DecodeUTF8(...) OR_NO_MEMORY(PyUnicode_DecodeUTF8(__VA_ARGS__))
+
+/* The built object, or NULL with an exception; what it was built of is released in either case. */
+static PyObject *built_or_no_memory(PyObject *object) {
+    if (object == NULL || !allocation_fails()) return object;
+    Py_DECREF(object);
+    return PyErr_NoMemory();
+}
+
 #undef Py_BuildValue
-#define Py_BuildValue(...) OR_NO_MEMORY(_Py_BuildValue_SizeT(__VA_ARGS__))
+#define Py_BuildValue(...) built_or_no_memory(_Py_BuildValue_SizeT(__VA_ARGS__))
 
 #endif

@@ -27,8 +27,10 @@ from typing import Any, Literal
 import pytest
 
 End = Literal["passed", "failed", "crashed", "timed out", "not changed"]
-TESTS = "not slow and not release and not browser and not torch"
-"""Those of `make test` that need neither Chromium nor PyTorch."""
+TESTS = "not release and not browser and not torch"
+"""Those of CI that need neither Chromium nor PyTorch."""
+FAST_TESTS = f"not slow and {TESTS}"
+"""Those of `make test` among them."""
 Functions = dict[tuple[str, int], list[FunctionType]]
 _OPTIONS = ("-q", "--tb=short", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants")
 TEST_SECONDS = 20
@@ -116,12 +118,12 @@ class Request:
 class CollectedTests:
     """A process that has collected tests and runs them in forks, as often as it is asked."""
 
-    def __init__(self, root: Path, tests: Sequence[str]) -> None:
+    def __init__(self, root: Path, tests: Sequence[str], marked: str = FAST_TESTS) -> None:
         self._pipe, theirs = multiprocessing.Pipe()
         self._child = os.fork()
         if self._child == 0:
             self._pipe.close()
-            _as_child(root / "collected.txt", lambda: _collect(root, tests, theirs))
+            _as_child(root / "collected.txt", lambda: _collect(root, tests, marked, theirs))
         theirs.close()
 
     def run(self, request: Request) -> RunResult:
@@ -143,19 +145,19 @@ def run_fresh(root: Path, tests: Sequence[str], only: Sequence[str], seconds: fl
 
     def run() -> dict[str, Any]:
         _import_from(root)
-        _pytest(tests, watch, "-x")
+        _pytest(tests, FAST_TESTS, watch, "-x")
         return watch.report()
 
     return _forked(root, run, seconds)
 
 
-def _collect(root: Path, tests: Sequence[str], pipe: Connection) -> None:
+def _collect(root: Path, tests: Sequence[str], marked: str, pipe: Connection) -> None:
     _import_from(root)
-    _pytest(tests, _Server(root, pipe))
+    _pytest(tests, marked, _Server(root, pipe))
 
 
-def _pytest(tests: Sequence[str], plugin: object, *more: str) -> None:
-    pytest.main([*tests, *_OPTIONS, "-m", TESTS, *more], [plugin])
+def _pytest(tests: Sequence[str], marked: str, plugin: object, *more: str) -> None:
+    pytest.main([*tests, *_OPTIONS, "-m", marked, *more], [plugin])
 
 
 def _import_from(root: Path) -> None:

@@ -64,7 +64,13 @@ PACKAGES = (
         (*_READERS, "tests/evaluation", "tests/data/test_ordering.py", "tests/measures/test_preferences.py"),
         share=12,
     ),
-    Package("align in C", (f"{_NATIVE}/align.c", f"{_NATIVE}/align_src/*.h"), _READERS, share=20, extension="align"),
+    Package(
+        "align in C",
+        (f"{_NATIVE}/align.c", f"{_NATIVE}/align_src/*.h"),
+        (*_READERS, "tools/mutants/memory_checks.py"),
+        share=20,
+        extension="align",
+    ),
     Package("statistics", ("src/rankproof/_statistics/*.py",), _STATISTICS, share=20),
     Package(
         "decision",

@@ -11,7 +11,19 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from tools.mutants.forks import TEST_SECONDS, Called, CollectedTests, NewCode, NewExtension, Patch, Request, RunResult, run_fresh
+from tools.mutants.forks import (
+    FAST_TESTS,
+    TEST_SECONDS,
+    TESTS,
+    Called,
+    CollectedTests,
+    NewCode,
+    NewExtension,
+    Patch,
+    Request,
+    RunResult,
+    run_fresh,
+)
 from tools.mutants.mutant import Mutant
 from tools.mutants.packages import Package
 
@@ -20,6 +32,9 @@ _FLAGS = (
     "-shared",
     "-fPIC",
     "-O1",
+    "-fsanitize=undefined",
+    "-fno-sanitize=alignment",
+    "-fsanitize-undefined-trap-on-error",
     "-g0",
     "-w",
     "-std=c11",
@@ -29,7 +44,7 @@ _FLAGS = (
 )
 
 MUTANT, ORIGINAL = "mutant.abi3.so", "original.abi3.so"
-MAX_TEST_SECONDS = 30.0
+MAX_TEST_SECONDS = 60.0
 """A mutant that survives quick tests of so many seconds together has survived; this saves most of the time of a run."""
 
 Outcome = Literal["failed", "crashed", "timed out", "survived", "equivalent", "not built", "same code"]
@@ -70,7 +85,7 @@ class Workspace:
 
     def _start(self) -> CollectedTests:
         """Collects the tests, and notes what each of them calls without a mutant."""
-        collected = CollectedTests(self.root, self.package.tests)
+        collected = CollectedTests(self.root, self.package.tests, TESTS if self.package.extension else FAST_TESTS)
         self.built = self._build() if self.package.extension else b""
         if self.package.extension:
             shutil.copyfile(self.root / MUTANT, self.root / ORIGINAL)

@@ -267,8 +267,10 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQuer
 
         return judge_by_code(judge_qrels, qrels, only)
     kept = None if only is None else frozenset(only)
-    grades = {str(query): {str(doc): grade for doc, grade in docs.items()} for query, docs in qrels.items()}
-    made = align.judge_dict(grades, kept, _PLAIN_DICTS, _FLOATS)
+    made = align.judge_dict(qrels.as_dicts(), kept, _PLAIN_DICTS, _FLOATS)
+    if made is None:  # an id is of a subclass of str
+        grades = {str(query): {str(doc): grade for doc, grade in docs.items()} for query, docs in qrels.items()}
+        made = align.judge_dict(grades, kept, _PLAIN_DICTS, _FLOATS)
     assert made is not None, "Qrels hold checked ids and grades"
     return judged_from_native(made, kept, qrels.source).counted(qrels, kept)
 

@@ -130,13 +130,19 @@ def input_from_runs(
 
 
 def input_from_evaluation(
-    result: Result, qrels: Qrels, runs: Mapping[str, Run], options: EvaluateOptions, *, name: str
+    result: Result,
+    qrels: Qrels,
+    runs: Mapping[str, Run],
+    options: EvaluateOptions,
+    *,
+    name: str,
+    texts: Queries | None = None,
 ) -> AnalysisInput:
-    """An input from an evaluation, with the judgements, runs and options that it used."""
+    """An input from an evaluation, with the judgements, runs and options that it used, and the queries if they are known."""
     if not all(system.measures for system in result.systems):
-        texts = ", ".join(result.systems[0].texts)
+        only = ", ".join(result.systems[0].texts)
         raise UsageError(
-            f"there are no numbers to compare, only texts: {texts}", fix="add a measure with numbers, such as nDCG@10"
+            f"there are no numbers to compare, only texts: {only}", fix="add a measure with numbers, such as nDCG@10"
         )
     return AnalysisInput(
         name=name,
@@ -147,6 +153,7 @@ def input_from_evaluation(
         rel=options.rel,
         read_options=options.read_options,
         skip_missing=options.skip_missing,
+        texts=texts,
     )
 
 
@@ -157,9 +164,8 @@ def input_from_result(result: Result) -> AnalysisInput:
         return _input_from_answer_values(result)
     runs = RunSources(inputs.runs, inputs.options)
     name = inputs.qrels if isinstance(inputs.qrels, str) else "runs"
-    return input_from_evaluation(
-        result, read_judgements(inputs.qrels, inputs.options), runs, inputs.options, name=os.path.basename(name)
-    )
+    qrels = read_judgements(inputs.qrels, inputs.options)
+    return input_from_evaluation(result, qrels, runs, inputs.options, name=os.path.basename(name), texts=inputs.texts)
 
 
 def _input_from_answer_values(result: Result) -> AnalysisInput:

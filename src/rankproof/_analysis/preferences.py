@@ -19,10 +19,12 @@ from rankproof._analysis.decision.decide import DecisionData, decide
 from rankproof._analysis.decision.judge_sentences import by_unchecked_judge
 from rankproof._analysis.decision.record import Costs, Decision
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.qrels import is_unknown_judge, judge_label
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._data.view import View, ViewedTables
 from rankproof._formats.preferences import TIE, Preference
+from rankproof._results.decision_settings import LabelsBy
 from rankproof._statistics.agreement import RatedItem, kappa
 from rankproof._statistics.decision_rule import MarginLike, parse_margin
 from rankproof._statistics.distributions import student_quantile
@@ -85,10 +87,14 @@ def analyse_preferences(
     *,
     margin: MarginLike | None = None,
     costs: Mapping[str, float] | None = None,
+    labels_by: LabelsBy | None = None,
     notes: Sequence[str] = (),
 ) -> PreferenceResult:
-    """The decision by the preferences of people, or without any the leader by those of machines."""
-    people = [made for made in preferences if not made.is_machine]
+    """The decision by the preferences of people, or without any the leader by those of machines.
+
+    A name that says neither people nor machine, or no name, counts as a machine's unless `labels_by` is "people".
+    """
+    people = [made for made in preferences if labels_by == "people" or not made.is_machine]
     deciding = people or list(preferences)
     systems = _systems(deciding)
     comparisons, questions = _comparisons(deciding, systems)
@@ -105,10 +111,15 @@ def analyse_preferences(
     if is_confounded:
         sentences = (_CONFOUNDED, f"Next: show half of the pairs the other way round. {_leader(decision)}")
     elif not people:
-        names = in_a_sentence(sorted({made.who for made in deciding}))
+        unknown = sorted({_name(made) for made in deciding if not made.who or is_unknown_judge(judge_label(made.who))})
+        names = in_a_sentence(sorted(set(map(_name, deciding))))
         decision = replace(without_risks(decision), outcome="judge_leads", kind=None, systems=(), reason="judge_not_checked")
         decision = replace(decision, judge=names)
-        sentences = (f"{by_unchecked_judge(names)}, {_leader(decision)} Whether people agree is not known.", _CHECK)
+        sentences = (
+            f"{by_unchecked_judge(names)}, {_leader(decision)} Whether people agree is not known.",
+            *_unknown(unknown),
+            _CHECK,
+        )
     tables = (
         _system_table(systems, fitted, deciding),
         _place_table(preferences),
@@ -122,6 +133,16 @@ _CONFOUNDED = (
     "Not decided: in each pair one system was always shown first, so that its strength cannot be told from the bias of its place."
 )
 _CHECK = "Next: rankproof serve RESULTS --edit: people prefer the same answers blind (Prefer blind), at least 30 questions."
+
+
+def _name(made: Preference) -> str:
+    return made.who or "somebody without a name"
+
+
+def _unknown(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        who = in_a_sentence(list(map(for_message, names)))
+        yield f"Whether {who} {'is a machine' if len(names) == 1 else 'are machines'} is not known: --labels-by people if not."
 
 
 def _leader(decision: Decision) -> str:

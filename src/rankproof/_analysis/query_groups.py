@@ -34,7 +34,7 @@ class Grouping:
 
 
 class SegmentSize(Protocol):
-    """A segment with its number of queries."""
+    """A segment with its number of queries, and of conversations where queries are turns of some."""
 
     @property
     def segment(self) -> str:
@@ -44,17 +44,27 @@ class SegmentSize(Protocol):
     def n(self) -> int:
         """The number of its queries."""
 
+    @property
+    def units(self) -> int:
+        """The number of its conversations; of its queries if no two are of one."""
+
+
+def units_name(rows: Sequence[SegmentSize]) -> str:
+    """What a test counts: queries, or conversations."""
+    return "queries" if all(row.units == row.n for row in rows) else "conversations"
+
 
 def small_segment_warnings(rows: Sequence[SegmentSize]) -> tuple[str, ...]:
     """The segments with too few queries for a test, or for a precise interval."""
-    small = sorted(row.segment for row in rows if row.n < MIN_QUERIES)
-    rough = sorted(row.segment for row in rows if MIN_QUERIES <= row.n < SMALL_SAMPLE)
+    units = units_name(rows)
+    small = sorted(row.segment for row in rows if row.units < MIN_QUERIES)
+    rough = sorted(row.segment for row in rows if MIN_QUERIES <= row.units < SMALL_SAMPLE)
     warnings = []
     if small:
-        warnings.append(f"segments with fewer than {MIN_QUERIES} queries are not tested: {len(small)} ({first_ids(small)})")
+        warnings.append(f"segments with fewer than {MIN_QUERIES} {units} are not tested: {len(small)} ({first_ids(small)})")
     if rough:
         warnings.append(
-            f"intervals of segments with fewer than {SMALL_SAMPLE} queries are approximate: {len(rough)} ({first_ids(rough)})"
+            f"intervals of segments with fewer than {SMALL_SAMPLE} {units} are approximate: {len(rough)} ({first_ids(rough)})"
         )
     return tuple(warnings)
 
@@ -111,7 +121,9 @@ def by_counted_complexity(inputs: AnalysisInput) -> Grouping:
         n = pluralise(len(texts), "query", "queries")
         notes.append(f"{uncounted} of {n} are not counted: they are not in Latin script, or have no words")
     if not seems_english(text for query, text in texts.items() if text is not None and classes[query] is not None):
-        notes.append("most longer queries do not look English, so their counted complexity is too low")
+        notes.append(
+            "most longer queries do not look English: the rule does not apply to them, and their counted complexity is too low"
+        )
     return replace(_grouping(f"{COMPLEXITY} (counted)", classes, "not counted"), notes=tuple(notes))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,19 +19,21 @@ from rankproof._analysis.band_tables import (
     rating_text,
 )
 from rankproof._analysis.bands import BandProfile, Bands, builtin_profiles
+from rankproof._analysis.compare.counted_queries import conversations, conversations_note
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.options import SegmentOptions
-from rankproof._analysis.query_groups import MIN_QUERIES, Grouping, small_segment_warnings
+from rankproof._analysis.query_groups import MIN_QUERIES, Grouping, small_segment_warnings, units_name
 from rankproof._analysis.values import measure_results
-from rankproof._data.arrays import FloatArray, weight_column, weights_by_query
+from rankproof._data.arrays import FloatArray, IntArray, weight_column, weights_by_query
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_p, format_value, pluralise
 from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.correction import CORRECTIONS, level_of
+from rankproof._statistics.decision_rule import group_means
 from rankproof._statistics.intervals import Interval, bounded_mean_interval, describe_interval_method
 from rankproof._statistics.means import weighted_mean
 from rankproof._statistics.options import CORRECTION_NAMES
-from rankproof._statistics.permutation import label_p, smallest_label_p, why_not_significant
+from rankproof._statistics.permutation import group_label_p, label_p, smallest_label_p, why_not_significant
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 
@@ -40,12 +42,15 @@ from rankproof.measures._base import Measure
 class SegmentRow:
     """One segment of one system; `rest` is None without other queries, `p` is None without a test.
 
-    `interval` is None for a single query, and for equal values of a measure without a finite range.
+    `interval` is None for a single query, and for equal values of a measure without a finite range. `units` are the conversations
+    of the queries in the segment, `other_units` those of the rest; the queries themselves if no two are of one conversation.
     """
 
     system: str
     segment: str
     n: int
+    units: int
+    other_units: int
     value: float
     interval: Interval | None
     rest: float | None
@@ -61,13 +66,15 @@ class SegmentRow:
         if self.rest is None:
             return "no rest"
         if self.p is None:
-            return "too few queries"
+            return f"too few {units_name([self])}"
         if self.p > alpha or not self.difference:
             return "not significant"
         return "lower" if self.difference < 0 else "higher"
 
 
-def segment_rows(values: Mapping[str, MeasureResult], grouping: Grouping, options: SegmentOptions) -> list[SegmentRow]:
+def segment_rows(
+    values: Mapping[str, MeasureResult], grouping: Grouping, inputs: AnalysisInput, options: SegmentOptions
+) -> list[SegmentRow]:
     """Every segment of every system, lowest first, with p corrected over all of them."""
     rows: list[SegmentRow] = []
     queries = {name: tuple(sorted(value.query_ids)) for name, value in values.items()}
@@ -76,39 +83,63 @@ def segment_rows(values: Mapping[str, MeasureResult], grouping: Grouping, option
         names = [name for name in values if queries[name] == ids]
         columns = np.array([[per_query[query] for query in ids] for per_query in (values[name].per_query for name in names)])
         first = values[names[0]]
-        rows += _rows_over_same_queries(names, ids, columns.T, _weights(first, ids), grouping, options, first.measure.range)
+        tested = _Queries(ids, _weights(first, ids), conversations(inputs, ids))
+        rows += _rows_over_same_queries(names, tested, columns.T, grouping, options, first.measure.range)
     order = list(values)
     return sorted(_corrected(rows, options), key=lambda row: (order.index(row.system), row.value, row.segment))
 
 
+class _Queries(NamedTuple):
+    """Queries with their weights, and the conversations that they are turns of."""
+
+    ids: Sequence[str]
+    weights: FloatArray | None
+    groups: IntArray | None
+
+    def units(self, places: IntArray) -> int:
+        """How many of the queries at these places are independent: conversations, or queries."""
+        return len(places) if self.groups is None else len(np.unique(self.groups[places]))
+
+    def interval(self, values: FloatArray, places: IntArray, level: float, within: Interval) -> Interval | None:
+        """The interval of the mean of the values of the queries at these places."""
+        weights = None if self.weights is None else self.weights[places]
+        if self.groups is not None:
+            values, weights = group_means(values, weights, self.groups[places])
+        return bounded_mean_interval(values, level=level, within=within, weights=weights)
+
+    def p(self, values: FloatArray, segments: Sequence[IntArray], options: SegmentOptions) -> FloatArray:
+        """p of each segment against the rest by column."""
+        if self.weights is None and self.groups is None:
+            grouped = values[np.concatenate(segments)]
+            return label_p(grouped, [len(places) for places in segments], samples=options.samples, seed=options.seed)
+        marks = [np.isin(np.arange(len(values)), places) for places in segments]
+        return group_label_p(values, marks, self.weights, self.groups, samples=options.samples, seed=options.seed)
+
+
 def _rows_over_same_queries(
     names: Sequence[str],
-    ids: Sequence[str],
+    queries: _Queries,
     values: FloatArray,
-    weights: FloatArray | None,
     grouping: Grouping,
     options: SegmentOptions,
     within: Interval,
 ) -> list[SegmentRow]:
     """The rows of systems with the same queries; `values` has a row per query in id order and a column per system."""
-    at = {query: place for place, query in enumerate(ids)}
-    every = {name: sorted(at[query] for query in queries if query in at) for name, queries in sorted(grouping.segments.items())}
-    places = {segment: chosen for segment, chosen in every.items() if chosen}
-    sizes = [len(chosen) for chosen in places.values()]
-    grouped = values[np.concatenate(list(places.values()))]
-    p = label_p(grouped, sizes, samples=options.samples, seed=options.seed)
+    at = {query: place for place, query in enumerate(queries.ids)}
+    every = {name: sorted(at[query] for query in members if query in at) for name, members in sorted(grouping.segments.items())}
+    segments = {segment: np.array(chosen) for segment, chosen in every.items() if chosen}
+    p = queries.p(values, list(segments.values()), options)
     rows = []
-    for index, (segment, chosen) in enumerate(places.items()):
-        inside, outside = values[chosen], np.delete(values, chosen, axis=0)
+    for index, (segment, chosen) in enumerate(segments.items()):
         others = np.delete(np.arange(len(values)), chosen)
-        own_weights, other_weights = (None, None) if weights is None else (weights[chosen], weights[others])
-        is_tested = min(len(inside), len(outside)) >= MIN_QUERIES
+        own_weights, other_weights = (None if queries.weights is None else queries.weights[part] for part in (chosen, others))
+        units = queries.units(chosen), queries.units(others)
         for column, name in enumerate(names):
-            own = inside[:, column]
-            rest = weighted_mean(outside[:, column], other_weights) if len(outside) else None
-            interval = bounded_mean_interval(own, level=1 - options.alpha, within=within, weights=own_weights)
-            chance = float(p[index, column]) if is_tested else None
-            rows.append(SegmentRow(name, segment, len(own), weighted_mean(own, own_weights), interval, rest, chance))
+            own, outside = values[chosen, column], values[others, column]
+            value, rest = weighted_mean(own, own_weights), weighted_mean(outside, other_weights) if len(outside) else None
+            interval = queries.interval(own, chosen, 1 - options.alpha, within)
+            chance = float(p[index, column]) if min(units) >= MIN_QUERIES else None
+            rows.append(SegmentRow(name, segment, len(own), *units, value, interval, rest, chance))
     return rows
 
 
@@ -145,7 +176,7 @@ def describe_lowest_segment(
     Segments with too few queries are left out, and the sentence says so.
     """
     lowest = [
-        min((row for row in rows if row.system == system and row.n >= MIN_QUERIES), key=lambda row: row.value, default=None)
+        min((row for row in rows if row.system == system and row.units >= MIN_QUERIES), key=lambda row: row.value, default=None)
         for system in systems
     ]
     counts = Counter(row.segment for row in lowest if row is not None)
@@ -154,15 +185,15 @@ def describe_lowest_segment(
     name, times = counts.most_common(1)[0]
     count = sum(row is not None and row.segment == name and row.verdict(options.alpha) == "lower" for row in lowest)
     tested = f"significantly lower than the rest for {count} of them" if count else "but not significantly for any of them"
-    among = f" of the segments with at least {MIN_QUERIES} queries" if any(row.n < MIN_QUERIES for row in rows) else ""
+    among = f" of the segments with at least {MIN_QUERIES} queries" if any(row.units < MIN_QUERIES for row in rows) else ""
     return [f"{for_message(name)} has the lowest {measure}{among} for {times} of {len(systems)} systems, {tested}."]
 
 
-def segment_limits(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], options: SegmentOptions) -> Iterator[str]:
+def segment_limits(rows: Sequence[SegmentRow], options: SegmentOptions) -> Iterator[str]:
     """Why no segment can be significantly different from the rest, whatever its values."""
     tested = [row for row in rows if row.p is not None]
     if tested:
-        least = min(smallest_label_p(values[row.system].queries, row.n, options.samples) for row in tested)
+        least = min(smallest_label_p(row.units + row.other_units, row.units, options.samples) for row in tested)
         tests = len(_tests(rows))
         reason = why_not_significant(least, level_of(options.alpha, tests, options.correction, tests))
         if reason is not None:
@@ -198,13 +229,16 @@ _ONE_TEST = "; two segments that are each other's rest are one test"
 def describe_tests(rows: Sequence[SegmentRow], tests: int, options: SegmentOptions) -> str:
     """The method of the tests in one sentence."""
     shared = _ONE_TEST if any(len(test) == 2 for test in _tests(rows)) else ""
+    units = units_name(rows)
+    of_units = " of whole conversations" if units == "conversations" else ""
     corrected = CORRECTION_NAMES[options.correction] + (
         "" if options.correction == "none" else f" over {pluralise(tests, 'test')} (every segment of every system{shared})"
     )
     return (
-        f"Method: label permutation test ({options.samples:,} permutations), two-sided, alpha {options.alpha:g}, {corrected};"
-        f" {options.percent} intervals ({describe_interval_method()}; Wilson's if all values are equal), not corrected; seed"
-        f" {options.seed}; segments with fewer than {MIN_QUERIES} queries inside or outside are not tested."
+        f"Method: label permutation test ({options.samples:,} permutations{of_units}), two-sided,"
+        f" alpha {options.alpha:g}, {corrected}; {options.percent} intervals ({describe_interval_method()};"
+        f" Wilson's if all values are equal), not corrected; seed {options.seed};"
+        f" segments with fewer than {MIN_QUERIES} {units} inside or outside are not tested."
     )
 
 
@@ -227,18 +261,18 @@ def segments(
     first = next(iter(values.values()))
     if first.summary != "mean":
         raise UsageError(f"{measure} is not a mean over queries", fix="choose a mean, such as nDCG@10")
-    rows = segment_rows(values, grouping, options)
+    rows = segment_rows(values, grouping, inputs, options)
     view = _view(first.measure, grouping, measure, options, builtin_profiles().values() if profiles is None else profiles)
     tests = len(_tests(rows))
     details = [_detail([row for row in rows if row.system == system], view, tests) for system in values]
     last = details[-1]
     without = (f"{for_message(name)} has no value of {measure} and is left out" for name in every if name not in values)
-    weighted = ("the values are weighted means; the tests count every query once",) if inputs.result.weights else ()
+    turns = "".join(conversations_note(conversations(inputs, first.query_ids), "p and intervals count conversations"))
     unrated = describe_missing_bands(first.measure, profiles or ())
-    notes = (*grouping.notes, *last.notes, *segment_limits(rows, values, options), *weighted, *without, *unrated)
+    notes = (*grouping.notes, *last.notes, *segment_limits(rows, options), *filter(None, [turns]), *without, *unrated)
     failing = view.failing_sentences(rows) if len(values) == 1 else ()
     sentences = (*failing, *last.sentences, *view.band_sentences, describe_tests(rows, tests, options))
-    details[-1] = replace(last, sentences=sentences, notes=notes)
+    details[-1] = replace(last, sentences=sentences, notes=notes, facts={**last.facts, "turns": turns} if turns else last.facts)
     if len(values) > 1:
         return [_overview(rows, values, view), *(replace(table, summary=TableSummary(sentences=())) for table in details)]
     columns = tuple(column.name for column in last.columns if column.name not in ("difference", "system"))
@@ -273,14 +307,14 @@ class _View:
         """The cells of these columns."""
         if self.profile is None:
             return ()
-        rating = rating_text(self.bands, row.value, row.interval, enough=row.n >= MIN_QUERIES)
+        rating = rating_text(self.bands, row.value, row.interval, enough=row.units >= MIN_QUERIES)
         return (band_text(self.bands, row.value, row.interval), *([rating] if has_ratings(self.bands) else []))
 
     def failing_sentences(self, rows: Sequence[SegmentRow]) -> list[str]:
         """The segments whose whole interval is failing, each with its systems."""
         failing: dict[str, list[str]] = {}
         for row in rows:
-            if self.profile is not None and row.n >= MIN_QUERIES and is_failing(self.bands, row.interval):
+            if self.profile is not None and row.units >= MIN_QUERIES and is_failing(self.bands, row.interval):
                 failing.setdefault(row.segment, []).append(row.system)
         if self.profile is None or not failing:
             return []
@@ -333,7 +367,7 @@ def _detail(rows: Sequence[SegmentRow], view: _View, tests: int) -> Table:
         Column(
             "p", "p", f"label permutation test, two-sided, {CORRECTION_NAMES[options.correction]} over {pluralise(tests, 'test')}"
         ),
-        Column("verdict", about=f"lower, higher, or not significant; too few queries: fewer than {MIN_QUERIES}"),
+        Column("verdict", about=f"lower, higher, or not significant; too few {units_name(rows)}: fewer than {MIN_QUERIES}"),
         *(*view.band_columns(), Column("system")),
     )
     cells = [
@@ -406,6 +440,7 @@ def segment_findings(tables: Sequence[Table]) -> Table:
         columns,
         tuple(tuple(record[column.name] for column in columns) for record in findings),
         tuple(sentences),
+        tuple(dict.fromkeys(table.facts["turns"] for table in tables if table.facts.get("turns"))),
         verdict_first=True,
     )
 
@@ -416,4 +451,5 @@ _NOTHING_LOWER = "No system is significantly lower on any segment than on the re
 def _why_untested(records: Sequence[Mapping[str, Any]]) -> str:
     if all(record["rest"] is None for record in records):
         return "All queries are in one segment, so there is no rest to compare with."
-    return f"Every segment has fewer than {MIN_QUERIES} queries, or all others have."
+    few = next(record["verdict"] for record in records if record["rest"] is not None)
+    return f"Every segment has {few}, fewer than {MIN_QUERIES}, or all others have."

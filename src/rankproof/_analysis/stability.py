@@ -75,7 +75,9 @@ def stability(
     options = options or StabilityOptions()
     check_rankings(inputs)
     if inputs.result.weights is not None:
-        raise UsageError("stability has no weights of queries", fix="leave out the weights")
+        raise UsageError(
+            "stability has no weights of queries", fix="leave them out; of a folder with weights, pass the file of judgements"
+        )
     # The checks are on the values; labels of people that correct those of a judge are no part of them.
     inputs = replace(inputs, labels=())
     made = compare_inputs(inputs, options=CompareOptions(samples=1_000, alpha=options.alpha, seed=options.seed), **decision)

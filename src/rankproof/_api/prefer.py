@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rankproof._data.validation import BUDGET, REPLIES
 from rankproof._registry import Option
-from rankproof._results.decision_settings import COSTS, MARGIN
+from rankproof._results.decision_settings import COSTS, LABELS_BY, MARGIN, LabelsBy
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def prefer(
     model: Annotated[ChatModel | None, Option("the settings of the language model that judges")] = None,
     margin: Annotated[float | str | None, MARGIN] = None,
     costs: Annotated[Mapping[str, float] | None, COSTS] = None,
+    labels_by: Annotated[LabelsBy | None, LABELS_BY] = None,
     budget: Annotated[Budget | str | None, BUDGET] = None,
     cache: Annotated[str | os.PathLike[str] | None, REPLIES] = None,
 ) -> PreferenceResult:
@@ -54,7 +55,7 @@ def prefer(
         made, notes = [*made, *more], [*notes, *judge_notes]
     if not made:
         raise UsageError("there are no preferences", fix="pass files of preferences, or answers and a judge")
-    return analyse_preferences(made, margin=margin, costs=costs, notes=notes)
+    return analyse_preferences(made, margin=margin, costs=costs, labels_by=labels_by, notes=notes)
 
 
 def judged_preferences(

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankproof._api.values import Tuning
-from rankproof._data.arrays import FloatArray
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.evaluate import evaluate_runs, no_judged_query_error
 from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.sources import prepare_judgements, read_judgements, read_source
-from rankproof._evaluation.user_forms import Coercion, as_dataset
+from rankproof._evaluation.user_forms import Coercion, queries_of_judgements, with_own_weights
 from rankproof._tune.space import Space
 from rankproof._tune.tables import tuning_tables
 from rankproof._tune.tuning import TunedResult, TuningPlan, tune_objective
@@ -54,6 +53,7 @@ def tune_runs(
     from rankproof._tune.tables import TUNED
 
     _refuse_unused(options)
+    options = with_own_weights(options, queries_of_judgements(qrels))
     coercion = Coercion(options.files.columns, options.files.grade_map, options.files.on_conflict)
     source = coercion.qrels(qrels)
     judgements = read_judgements(source, options)
@@ -68,7 +68,7 @@ def tune_runs(
     objective = FusionObjective(judgements, judged, read, measure.with_rel(options.rel), options)
     space = fusion.space(len(read))
     _check_orders(space, options.read_options)
-    weights = _query_weights(objective.queries, qrels, options)
+    weights = None if options.weights is None else np.array([options.weights[query] for query in objective.queries], np.float64)
     singles = {name: ((RUN, name),) for name in read}
     result = tune_objective(objective, space, measure.with_rel(options.rel), plan, weights=weights, singles=singles)
     if dataset is None:
@@ -92,15 +92,6 @@ def _refuse_unused(options: EvaluateOptions) -> None:
         raise UsageError("--skip-missing is not used: trials are compared over all judged queries", fix="leave it out")
     if options.read_options.float32:
         raise UsageError("--compat is not used: fused scores are 64-bit floats", fix="leave it out")
-
-
-def _query_weights(queries: Sequence[str], qrels: Any, options: EvaluateOptions) -> FloatArray | None:
-    weights = options.weights
-    if weights is None and (dataset := as_dataset(qrels)) is not None:
-        weights = dataset.queries.weights
-    if weights is None:
-        return None
-    return np.array([weights[query] for query in queries], np.float64)
 
 
 def _runs_toml(

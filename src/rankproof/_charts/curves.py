@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from rankproof._charts.layout import EDGE, LegendKey, composed, head_of, key_list, key_list_size
+from rankproof._charts.layout import EDGE, LegendKey, composed, head_of, key_list, key_list_size, row_links
 from rankproof._charts.model import (
     Area,
     Axis,
     Box,
     Chart,
+    ChartLink,
     ErrorBar,
     Lines,
     Mark,
@@ -30,7 +31,7 @@ from rankproof._charts.model import (
 class Curve:
     """A system's values; `marked` are the indices with a marker, `spans` the intervals, `end` the number in the legend.
 
-    `doubtful` curves have hollow markers.
+    `doubtful` curves have hollow markers. `addresses` are those of the marked points.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Curve:
     marked: Sequence[int]
     spans: Sequence[tuple[float, float] | None] = ()
     doubtful: bool = False
+    addresses: Sequence[str] = ()
 
 
 def curve_chart(
@@ -57,13 +59,37 @@ def curve_chart(
     left, start = (EDGE * em, bottom) if medium.narrow else (right + 1.5 * em, top)
     listed = key_list(medium, keys, key, left, start)
     height = bottom + high + em if medium.narrow else bottom
-    return composed(medium, name, title, "", head, [Panel(frame, *axes, tuple(marks))], height, listed)
+    panel = Panel(frame, *axes, tuple(marks))
+    links = (*_point_links(panel, curves, em), *_key_links(curves, Box(left, start, left + wide, start + high)))
+    return replace(composed(medium, name, title, "", head, [panel], height, listed), links=links)
+
+
+def _point_links(panel: Panel, curves: Sequence[Curve], em: float) -> Iterator[ChartLink]:
+    """An area around each marked point with an address."""
+    for curve in curves:
+        for index, address in zip(curve.marked, curve.addresses, strict=False):
+            x, y = panel.place((curve.xs[index], curve.ys[index]))
+            box = Box(x - em / 2, y - em / 2, x + em / 2, y + em / 2)
+            yield ChartLink(box, address, f"{curve.name}: {curve.ys[index]:.3f} at {curve.xs[index]:g}")
+
+
+def _key_links(curves: Sequence[Curve], box: Box) -> tuple[ChartLink, ...]:
+    """The entries of the legend lead where the last point of their curve leads; the first row is the title."""
+    rows = [(curves[at].name, curves[at].addresses[-1] if curves[at].addresses else "") for at in _order(curves)]
+    return tuple(replace(link, box=link.box._replace(left=box.left)) for link in row_links([("", ""), *rows], box, box.right))
+
+
+def _order(curves: Sequence[Curve]) -> list[int]:
+    """The order of the legend, the highest number first."""
+    return sorted(range(len(curves)), key=lambda at: -curves[at].end)
 
 
 def _keys(medium: Medium, curves: Sequence[Curve]) -> list[LegendKey]:
     names = medium.names([curve.name for curve in curves], 15 * medium.text, small=True)
-    order = sorted(range(len(curves)), key=lambda at: -curves[at].end)
-    return [LegendKey(f"{curves[at].end:.3f}  {names[at]}", _role(curves[at], at), series(at).marker, line=True) for at in order]
+    return [
+        LegendKey(f"{curves[at].end:.3f}  {names[at]}", _role(curves[at], at), series(at).marker, line=True)
+        for at in _order(curves)
+    ]
 
 
 def _role(curve: Curve, at: int) -> str:

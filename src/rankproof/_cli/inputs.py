@@ -313,19 +313,20 @@ def _from_files(args: argparse.Namespace, also: Sequence[str], *, usual: bool) -
     from rankproof._cli.options import evaluate_options
     from rankproof._evaluation.evaluate import evaluate_runs
     from rankproof._evaluation.sources import RunSources, read_judgements
-    from rankproof._evaluation.user_forms import name_runs_uniquely
+    from rankproof._evaluation.user_forms import name_runs_uniquely, queries_of_judgements, with_own_weights
 
     if len(args.files) < 2:
         check_results_folder(args.files[0])
         raise UsageError("no run file", fix=f"specify {INPUTS_HELP}")
-    options = evaluate_options(_with_rel(args, 1), None)
     path, *runs = args.files
+    queries = queries_of_judgements(path)
+    options = with_own_weights(evaluate_options(_with_rel(args, 1), None), queries)
     named = name_runs_uniquely(runs, args.name)
     qrels = read_judgements(path, options)
     read = RunSources(named, options)
     measures = [*MAIN_MEASURES, *also] if usual and not args.measures else args.measures
     result = evaluate_runs(qrels, read.sources, measures, options)
-    return input_from_evaluation(result, qrels, read, options, name=os.path.basename(path))
+    return input_from_evaluation(result, qrels, read, options, name=os.path.basename(path), texts=queries)
 
 
 def _with_stored(args: argparse.Namespace, inputs: AnalysisInput) -> argparse.Namespace:

@@ -31,7 +31,7 @@ GROUPS: Mapping[str, tuple[Component, ...]] = {
         sample="draw queries that stand for the traffic of a log",
     ),
     "Look": _commands(
-        serve="browse results, judge documents and label claims",
+        serve="try queries and settings, judge documents, browse",
         report="write results, or what changed, as one HTML page",
         plot="draw charts of results as PNG, SVG or PDF",
     ),

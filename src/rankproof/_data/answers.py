@@ -59,12 +59,25 @@ ABSTAIN_PHRASE = "NO ANSWER"
 
 
 @dataclass(frozen=True, slots=True)
+class SearchCall:
+    """A call of a search tool for an answer: its query, the ids of the passages that it returned, best first, and `tokens`.
+
+    `tokens` are those of the language model from the question until the call; None where they are not known.
+    """
+
+    query: str
+    returned: tuple[str, ...] = ()
+    tokens: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """One answer.
 
     `given` are the ids of the passages that it was generated from, best first: None if they are not known, empty if nothing was
     retrieved. `cited` are those that it cites. The state is `abstained` if the passages do not contain an answer, `failed` if
-    generating it failed, and `missing` if there is none. `usage` is what it cost; equal answers may differ in it.
+    generating it failed, and `missing` if there is none. `usage` is what it cost, and `searches` are the calls of search tools,
+    None where they are not known; equal answers may differ in both.
     """
 
     text: str
@@ -72,6 +85,7 @@ class Answer:
     given: tuple[str, ...] | None = None
     state: AnswerState = "answered"
     usage: AnswerUsage | None = field(default=None, compare=False)
+    searches: tuple[SearchCall, ...] | None = field(default=None, compare=False)
 
 
 class Answers(Viewed, Mapping[str, Answer]):
@@ -178,10 +192,10 @@ ANSWERABLE_FIELD = "answerable"
 NUGGETS_FIELD = "nuggets"
 SESSION_FIELD, TURN_FIELD = "session", "turn"
 """The conversation of a question, and its place there from 1."""
-HISTORY_FIELD, SEARCHES_FIELD = "history", "searches"
-"""What was said before a question, and what the system searched for to answer it."""
+HISTORY_FIELD = "history"
+"""What was said before a question."""
 NO_SEGMENT_FIELDS = frozenset(
-    (*ANSWER_FIELDS, *URL_FIELDS, ANSWERABLE_FIELD, NUGGETS_FIELD, SESSION_FIELD, HISTORY_FIELD, SEARCHES_FIELD, "length")
+    (*ANSWER_FIELDS, *URL_FIELDS, ANSWERABLE_FIELD, NUGGETS_FIELD, SESSION_FIELD, HISTORY_FIELD, "length")
 )
 """The fields of a query that do not name a segment."""
 _MAX_LIST_LENGTH = 100_000

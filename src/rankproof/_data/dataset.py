@@ -98,7 +98,7 @@ class Query(TextRecord):
 def checked_weight(value: object, query: str, *, source: str = "", line: int | None = None) -> float:
     """The weight of a query, a number above 0; sums and squares of weights up to 1e+100 are finite and not 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise row_error("weight-value", source=source, line=line, token=str(value), query=query)
+        raise row_error("weight-value", source=source, line=line, token=repr(value), query=query)
     if not 1e-100 <= value <= 1e100:
         raise row_error("weight-range", source=source, line=line, token=str(value), query=query)
     return float(value)

@@ -6,13 +6,14 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
 from rankproof._data.grades import GradeMap, GradeReader, describe_conflicts, describe_converted, describe_merged
-from rankproof._data.row_errors import OnConflict, row_error
+from rankproof._data.row_errors import MAX_GRADE, OnConflict, row_error
 from rankproof._data.text import pluralise
-from rankproof._data.validation import checked_keys
+from rankproof._data.validation import are_plain_ids, checked_keys
 from rankproof._data.view import View, Viewed, collection_view
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
@@ -81,6 +82,7 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
     source: str
     subtopics: GradesBySubtopic
     merged: int
+    _grades: dict[str, dict[str, int]]
     aligned: dict[Any, Any]
     """What alignment keeps of the judgements for the next run."""
     judge_labels: Mapping[tuple[str, str], str]
@@ -99,7 +101,11 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
     ) -> None:
         _check_types(judgements)
         grades = GradeReader(source, grade_map)
-        if isinstance(judgements, Qrels) and judgements.subtopics:
+        plain = _plain_grades(judgements) if grade_map is None else None
+        if plain is not None:
+            self._fill(iter(()), grades, on_conflict)
+            self._grades = plain
+        elif isinstance(judgements, Qrels) and judgements.subtopics:
             rows: Iterable[Judgement] = _subtopic_judgements(judgements.subtopics, grades)
             self._fill(rows, grades, judgements.on_conflict, by_subtopic=True)
         else:
@@ -126,7 +132,7 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         self.source, self.on_conflict = grades.source, on_conflict
         self.repeats, self.converted, self.conflicts = pairs.repeats, grades.converted, len(pairs.conflicts)
         self.judge_labels = MappingProxyType(pairs.labels)
-        self._grades = _read_only(pairs.grades)
+        self._grades = pairs.grades
         self.subtopics = MappingProxyType({query: _read_only(subtopic) for query, subtopic in pairs.subtopics.items()})
         self.merged, self.aligned = len(pairs.merged), {}
 
@@ -145,16 +151,20 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
 
     @classmethod
     def of_checked(
-        cls, grades: Mapping[str, Mapping[str, int]], *, source: str, subtopics: GradesBySubtopic | None = None, merged: int = 0
+        cls, grades: dict[str, dict[str, int]], *, source: str, subtopics: GradesBySubtopic | None = None, merged: int = 0
     ) -> Qrels:
         """Qrels from ids and grades that are already checked, judged by people and without repeats."""
         made = cls(iter(()), source=source)
-        made._grades, made.merged = _read_only(grades), merged
+        made._grades, made.merged = grades, merged
         made.subtopics = MappingProxyType({query: _read_only(subtopic) for query, subtopic in (subtopics or {}).items()})
         return made
 
     def __getitem__(self, query: str) -> Mapping[str, int]:
-        return self._grades[query]
+        return MappingProxyType(self._grades[query])
+
+    def as_dicts(self) -> dict[str, dict[str, int]]:
+        """The judgements as plain dicts, which nobody may change: they are read faster."""
+        return self._grades
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._grades)
@@ -236,6 +246,19 @@ def _check_types(judgements: object) -> None:
     if other := [row for row in rows if not isinstance(row, Judgement)]:
         wrong = other[0] if isinstance(judgements, list | tuple) else judgements
         raise UsageError(f"judgements cannot be {type_phrase(wrong)}", fix="pass {query: {document: grade}}")
+
+
+def _plain_grades(judgements: object) -> dict[str, dict[str, int]] | None:
+    """A copy of a dict of dicts from text to usual integers; None for anything else, which is checked row by row."""
+    if type(judgements) is not dict or not set(map(type, judgements.values())) <= {dict}:
+        return None
+    docs = tuple(chain.from_iterable(judgements.values()))
+    values = list(chain.from_iterable(map(dict.values, judgements.values())))
+    if not (set(map(type, values)) <= {int} and are_plain_ids(docs) and are_plain_ids(tuple(judgements))):
+        return None
+    if values and not (min(values) >= -MAX_GRADE and max(values) <= MAX_GRADE):
+        return None
+    return {query: by_doc.copy() for query, by_doc in judgements.items() if by_doc}
 
 
 def _judgements(grades: GradesByQuery, reader: GradeReader) -> Iterator[Judgement]:
@@ -368,9 +391,10 @@ _REPLACES: Mapping[OnConflict, Callable[[int, int], bool]] = {
 """Whether a grade replaces the one that is kept, by rule."""
 
 
-JUDGE_KINDS = frozenset(("llm", "keywords", "heuristic", "clicks"))
+UNKNOWN_JUDGE = "unknown"
+"""The kind of a judge whose name says neither people nor machine: it counts as a machine until the user says otherwise."""
+JUDGE_KINDS = frozenset(("llm", "keywords", "heuristic", "clicks", UNKNOWN_JUDGE))
 """The kinds of machine judges: a language model, keyword overlap, rules that made the query from the document, or clicks."""
-SHORTEST_KIND = min(map(len, JUDGE_KINDS))
 _MODEL_NAMES = re.compile(
     r"(?:[\w.-]+/)?"  # The provider, as in openai/gpt-4o.
     r"(?:(?:(?:chat)?gpt|(?:text-)?davinci|claude|gemini|gemma|palm|(?:code)?llama|qwen|qwq|(?:open-)?mi[sx]tral|ministral|magistral"
@@ -380,6 +404,14 @@ _MODEL_NAMES = re.compile(
     r"|o[134]-|command-[ar]|(?:command|nova)-(?:light|nightly|lite|micro|pro|premier))",
     re.ASCII | re.IGNORECASE,
 )
+_PEOPLE = re.compile(
+    r"(?:[^@\s]+@[^@\s]+\.[a-z]+|[0-9]+(?:\.0)?"
+    r"|(?:arena_user|human|people|person|user|annotator|expert|editor|author|rater|assessor|reviewer|worker|crowd|nist)s?"
+    r"(?:[ _:#-]*[0-9a-f]*))"
+)
+"""Names of people in published files: an address, a number, or a kind of people and a number, such as expert_17."""
+_NO_NAME = re.compile(r"(?:q|iter(?:ation)?[-_]?|n/?a|none|null|nil|unused)?[\W\d_]*", re.IGNORECASE)
+"""The second column of TREC qrels that names nobody, such as 0, Q0 and the number of an iteration."""
 HUMAN_JUDGE = "people"
 """The label of judgements by people, in files in which other judgements have one."""
 
@@ -410,21 +442,37 @@ def label_of(text: str) -> str:
     return f"{kind}:{name}" if name else kind
 
 
+def is_unknown_judge(label: str) -> bool:
+    """Whether the label is of a judge whose name says neither people nor machine."""
+    return label.partition(":")[0] == UNKNOWN_JUDGE
+
+
+def are_named_subtopics(qrels: Qrels) -> bool:
+    """Whether the judges that the judgements name can be told from the names of their subtopics."""
+    names = {label_in_second(name) for subtopics in qrels.subtopics.values() for name in subtopics}
+    return names >= {*qrels.judge_labels.values()}
+
+
+def label_in_second(text: str) -> str:
+    """The label of the judge that the second column of TREC qrels names; an empty one for people, and if it names nobody."""
+    return "" if _NO_NAME.fullmatch(text) else judge_label(text)
+
+
 _NO_JUDGE = frozenset(("", "none", "null", "nan", "<na>", HUMAN_JUDGE))
 
 
-def label_in_column(value: object, *, source: str, line: int | None) -> str:
-    """The label of a machine judge in a column that says who judged, an empty one for people; another text is an error.
+def judge_label(name: object) -> str:
+    """The label of a judge by its name, an empty one for people, and for no name.
 
-    Grades of a machine whose name is not understood must not count as those of people.
+    Grades of a machine whose name is not understood must not count as those of people: its kind is unknown.
     """
-    text = str(value).strip()
+    text = str(name).strip()
     plain = text.lower()
     if plain in _NO_JUDGE or plain.startswith(HUMAN_PREFIX):
         return ""
-    if not (label := label_of(text)):
-        raise row_error("judge", source=source, line=line, token=text)
-    return label
+    if label := label_of(text):
+        return label
+    return "" if _PEOPLE.fullmatch(plain) else f"{UNKNOWN_JUDGE}:{plain_judge_name(text)}"
 
 
 GENERATED_BY = "generated_by"

@@ -46,10 +46,6 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
         "fix the line, or if every line is query, doc, grade, pass --qrels-format beir",
     ),
     "qrels-is-run": ("6 columns where qrels have 4; this looks like a run", "are the arguments swapped? The qrels come first"),
-    "judge": (
-        'judged_by is "{token}"',
-        "write people, human:NAME, or the machine that judged as llm:NAME, keywords:NAME, heuristic:NAME or clicks:NAME",
-    ),
     "score-text": ('score "{token}" is not a decimal number', "write scores like 12.5 or 1e-3"),
     "score-header": (
         'score "{token}" is not a decimal number',
@@ -99,6 +95,7 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
         "write queries.jsonl with rankproof sample, or remove the field chance",
     ),
     "weight-missing": ("query {query} ({text}) has no weight, but others have one", "give every query a weight, or none"),
+    "weight-none": ("query {query} has no weight, nor has any other", "give every query a field weight"),
     "weight-columns": (
         "{found} columns where weights have 2 (query weight)",
         "write a query id, a tab and a weight on each line",

@@ -6,14 +6,14 @@ import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, pairwise, repeat
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray, PackedIds, list_places, read_only, repeat_each
 from rankproof._data.row_errors import row_error
 from rankproof._data.text import pluralise
-from rankproof._data.validation import checked_id, checked_keys
+from rankproof._data.validation import are_plain_ids, checked_id, checked_keys
 from rankproof._data.view import View, Viewed, collection_view
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
@@ -311,21 +311,13 @@ def _plain_columns(rankings: ScoresByQuery) -> dict[str, Any] | None:
         return None
     docs = tuple(chain.from_iterable(parts))
     values = [score for part in parts for score in part.values()]
-    if not (_are_plain_ids(docs) and _are_plain_ids(tuple(rankings)) and set(map(type, values)) <= {float}):
+    if not (are_plain_ids(docs) and are_plain_ids(tuple(rankings)) and set(map(type, values)) <= {float}):
         return None
     scores = np.array(values, dtype=np.float64)
     if not np.isfinite(scores).all():
         return None
     offsets = read_only(np.cumsum([0, *map(len, parts)], dtype=np.int64))
     return {"queries": tuple(rankings), "offsets": offsets, "docs": docs, "scores": read_only(scores)}
-
-
-def _are_plain_ids(ids: tuple[object, ...]) -> bool:
-    """Whether all ids are text of ASCII characters without NUL, and none is empty."""
-    if not (set(map(type, ids)) <= {str} and all(ids)):
-        return False
-    text = "".join(cast("tuple[str, ...]", ids))
-    return text.isascii() and "\0" not in text
 
 
 def _rows(rankings: ScoresByQuery, source: str, queries: list[str]) -> Iterator[RunRow]:

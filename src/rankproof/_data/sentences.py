@@ -14,7 +14,7 @@ from rankproof._data.text import unspaced_pattern
 
 Span = tuple[int, int]
 """Start and end of a part of a text, in characters; the end is excluded."""
-SENTENCE_RULES = 3
+SENTENCE_RULES = 4
 """The version of the rules; another version may give other sentences."""
 
 
@@ -155,7 +155,7 @@ _OPENING = "\"'“‘«‹„‚([{¿¡「『（【《〈*_"
 _UNSPACED_MARKS = "。！？｡．।॥։።፧។៕။"
 _GREEK_QUESTION = ";\u037e"
 _MARKS = re.escape(f".!?…؟۔{_UNSPACED_MARKS}{_GREEK_QUESTION}")
-_AFTER_MARK = rf"[{re.escape(_CLOSING)}]*+(?>(?:[^\S\n]?\[\d++(?>(?:\s?[,–-]\s?\d++)*)\]|[¹²³⁰⁴-⁹])*)"
+_AFTER_MARK = rf"(?>(?:[^\S\n]»(?=\s))?)[{re.escape(_CLOSING)}]*+(?>(?:[^\S\n]?\[\d++(?>(?:\s?[,–-]\s?\d++)*)\]|[¹²³⁰⁴-⁹])*)"
 _CJK = "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 # A match starts at a run of marks and consumes the whole run, so the time is linear in the text.
 _MARK_END = (
@@ -186,7 +186,7 @@ def _is_sentence_end(text: str, match: re.Match[str], start: int) -> bool:
     if mark is None:
         return match.lastgroup == "thai" and _ends_thai_clause(text, start, match)
     if mark[-1] in _UNSPACED_MARKS:
-        return True
+        return text[match.end() - 1] not in "」』" or not _QUOTED_ON.match(text, match.end())
     if mark == "." and match.start() - start < _LONGEST_ABBREVIATION and _ITEM_NUMBER.fullmatch(text, start, match.start()):
         return False
     follows = text[match.end() : match.end() + 3].lstrip(_OPENING)[:1]
@@ -195,6 +195,8 @@ def _is_sentence_end(text: str, match: re.Match[str], start: int) -> bool:
     return mark != "." or not _is_abbreviation(text, match.start(), match.end(), follows)
 
 
+_QUOTED_ON = re.compile("[とっをのがはもにで]")
+"""A particle that goes on with the sentence after a quotation in Japanese."""
 _ITEM_NUMBER = re.compile(r"(?:\d{1,3}|[IVX]+)(?:\[\d+\])?")
 _GREEK_LETTER = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
 _MIN_THAI_CLAUSE = 100
@@ -256,6 +258,7 @@ def _starts_a_sentence(text: str, after: int) -> bool:
 _NEVER_LAST = {
     *("mr", "mrs", "ms", "dr", "prof", "st", "rev", "hon", "gen", "col", "maj", "capt", "cmdr", "lt", "sgt", "gov", "sen", "rep"),
     *("pres", "messrs", "mme", "mlle", "mt", "ft", "vs", "viz", "cf", "al", "e.g", "i.e", "approx", "ca"),
+    *("sig", "sigg", "dott", "egr", "mevr", "dhr", "drs", "mej", "inż", "mgr"),
     *("hr", "fr", "z.b", "d.h", "u.a", "vgl", "bzw", "ggf", "evtl", "inkl", "sog", "geb", "gest", "bspw", "abs", "h.c"),
     *("p.ej", "sr", "sra", "srta", "dra", "ud", "uds", "lic", "ing", "avda", "aprox", "ee"),
     *("dl", "dna", "sf", "jud", "bul", "str", "κ", "κα", "κος", "δρ", "αγ", "καθ", "βλ", "δηλ", "π.χ", "χαρ"),

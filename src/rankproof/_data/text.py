@@ -37,6 +37,8 @@ def in_a_sentence(parts: Sequence[str]) -> str:
 
 def other_unicode_forms(ids: Collection[str]) -> frozenset[str]:
     """The composed and decomposed forms of the ids that are not ids themselves."""
+    if "".join(ids).isascii():
+        return frozenset()
     forms = {unicodedata.normalize(form, id_) for id_ in ids if not id_.isascii() for form in ("NFC", "NFD")}
     return frozenset(forms.difference(ids))
 

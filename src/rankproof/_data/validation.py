@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import MISSING, dataclass
 from functools import wraps
 from numbers import Integral
-from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar
+from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar, cast
 
 from rankproof._data.row_errors import OnConflict, OnDuplicate, row_error
 from rankproof._registry import Option, Setting, arguments_of, settings_of
@@ -167,6 +167,14 @@ def checked_id(value: object, column: str, *, source: str = "", line: int | None
     return value
 
 
+def are_plain_ids(ids: Sequence[object]) -> bool:
+    """Whether all ids are text of ASCII characters without NUL, and none is empty: one look at all of them, for speed."""
+    if not (set(map(type, ids)) <= {str} and all(ids)):
+        return False
+    text = "".join(cast("Sequence[str]", ids))
+    return text.isascii() and "\0" not in text
+
+
 def checked_keys(keys: Iterable[object], column: str, *, source: str = "") -> Iterator[str]:
     """The keys of a mapping as ids; two with the same text, like 1 and "1", are an error."""
     seen: set[str] = set()
@@ -306,9 +314,8 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 def check_arguments(function: Any, values: Mapping[str, Any]) -> None:
     """Checks the arguments of a function, or the keys of a TypedDict, by their types and Options."""
     known = arguments_of(function)
-    is_open = any(setting.option.role == "parameters" for setting in known.values())
     for name, value in values.items():
-        if name not in known and not is_open:
+        if name not in known and not any(setting.option.role == "parameters" for setting in known.values()):
             raise TypeError(f"unexpected keyword argument {name!r}")
         if name in known and not (value is None and known[name].optional):
             checked_setting(known[name], value)

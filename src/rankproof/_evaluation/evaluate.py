@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple, Unpack
 
@@ -21,7 +20,7 @@ from rankproof._evaluation.notes import Note, evaluation_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, QrelsLike, RunLike, make_evaluate_options
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, joined_repeats, with_inputs
 from rankproof._evaluation.sources import EvaluationInput, align, prepare_judgements
-from rankproof._evaluation.user_forms import Coercion, as_dataset
+from rankproof._evaluation.user_forms import Coercion, queries_of_judgements, with_own_weights
 from rankproof._registry import Option
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
@@ -83,16 +82,15 @@ def evaluate(
 
 def evaluate_forms(qrels: QrelsLike, run: RunLike, measures: MeasuresLike, options: EvaluateOptions) -> Result:
     """The measures of one run or of several, with judgements and runs in any form."""
-    # A dataset brings the weights of its queries along.
-    if options.weights is None and (dataset := as_dataset(qrels)) is not None:
-        options = replace(options, weights=dataset.queries.weights)
+    queries = queries_of_judgements(qrels)
+    options = with_own_weights(options, queries)
     named = None if measures is None else parse_measures(measures)
     coercion = Coercion(options.files.columns, options.files.grade_map, options.files.on_conflict)
     source = coercion.qrels(qrels)
     judged = prepare_judgements(source, options)
     runs = coercion.runs(run, lambda: judged.queries)
     coercion.check_columns()
-    return with_inputs(_evaluate(judged, runs, named, options), EvaluationInput(source, runs, options))
+    return with_inputs(_evaluate(judged, runs, named, options), EvaluationInput(source, runs, options, queries))
 
 
 def evaluate_runs(qrels: QrelsLike, runs: Mapping[str, RunLike], measures: MeasuresLike, options: EvaluateOptions) -> Result:
@@ -111,7 +109,7 @@ def _evaluate(
     chosen = default_measures(judged.highest) if named is None else named
     # By name, so that P with rel=2 in the options and P(rel=2) are measured once.
     fitted = {str(measure): measure for measure in [measure.with_rel(options.rel) for measure in chosen]}
-    rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
+    rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := getattr(measure, "rel", None)))})
     _check_judgements(judged, fitted)
     numbers = {name: measure for name, measure in fitted.items() if measure.kind != "text"}
     measured = {}

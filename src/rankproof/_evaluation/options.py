@@ -18,6 +18,7 @@ from rankproof._data.validation import (
     OnDuplicateOption,
     OrderOption,
     ReadOptions,
+    are_plain_ids,
     check_arguments,
     checked_id,
 )
@@ -177,10 +178,11 @@ def _checked_weights(weights: WeightsLike, encoding: str) -> Mapping[str, float]
     return {str(query): checked_weight(weight, str(query), source="weights") for query, weight in weights.items()}
 
 
-def _ids(queries: Iterable[object]) -> frozenset[str]:
+def _ids(queries: Iterable[Any]) -> frozenset[str]:
     if isinstance(queries, str | bytes) or not isinstance(queries, Iterable):
         raise UsageError(f"queries is {for_message(repr(queries))}", fix="pass the ids as a list or set")
-    ids = frozenset(checked_id(query, "query", source="queries") for query in queries)
+    named = tuple(queries)
+    ids = frozenset(named if are_plain_ids(named) else (checked_id(query, "query", source="queries") for query in named))
     if not ids:
         raise UsageError("no query is selected", fix="specify at least one query")
     return ids

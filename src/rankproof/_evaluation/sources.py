@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run, join_runs, repeated_query_error
 from rankproof._evaluation.options import EvaluateOptions, FileOptions
 from rankproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankproof._data.dataset import Queries
 
 
 def prepare_judgements(qrels: str | Qrels | Mapping[Any, Any] | Any, options: EvaluateOptions) -> JudgedQueries:
@@ -70,6 +73,13 @@ class RunSources(Mapping[str, Run]):
         if name not in self._read:
             self._read[name] = read_source(self._sources[name], name, self._options)
         return self._read[name]
+
+    def of_queries(self, name: str, queries: frozenset[str]) -> Run:
+        """The run with these queries only; of a dict that was not read, nothing else is read."""
+        source = self._sources[name]
+        if name in self._read or type(source) is not dict or not set(map(type, source)) <= {str}:
+            return self[name].restricted_to(queries)
+        return read_source({query: docs for query, docs in source.items() if query in queries}, name, self._options)
 
     def is_held(self, name: str) -> bool:
         """Whether the run is in memory; a large file is read on first use."""
@@ -140,11 +150,12 @@ def read_judgements(source: str | Qrels | Mapping[Any, Any] | Any, options: Eval
 
 
 class EvaluationInput(NamedTuple):
-    """The judgements and runs of an evaluation, and its options."""
+    """The judgements and runs of an evaluation, its options, and the queries that came with the judgements."""
 
     qrels: str | Qrels | Mapping[Any, Any] | Any
     runs: Mapping[str, Any]
     options: EvaluateOptions
+    texts: Queries | None
 
 
 def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,12 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run, is_ranked_list
 from rankproof._data.text import pluralise
-from rankproof._evaluation.options import QrelsLike, RunLike
+from rankproof._evaluation.options import EvaluateOptions, QrelsLike, RunLike
 from rankproof._formats.columns import ColumnNames, Kind, column_of_role, names_for_message, names_of_roles
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 if TYPE_CHECKING:
-    from rankproof._data.dataset import Dataset
+    from rankproof._data.dataset import Dataset, Queries
 
 _QRELS_FORMS = "pass Qrels, a path, {query: {doc: grade}}, a table, or rows with query_id, doc_id and relevance"
 _RUN_FORMS = "pass a Run, a path, {query: {doc: score}}, {query: [docs, best first]}, a table, or {name: run}"
@@ -78,7 +78,8 @@ class Coercion:
         if isinstance(run, Run):
             return run
         if isinstance(run, Mapping):
-            return Run(run, name=name, source=name) if any(map(is_ranked_list, run.values())) else run
+            is_plain = set(map(type, run.values())) <= {dict}
+            return run if is_plain or not any(map(is_ranked_list, run.values())) else Run(run, name=name, source=name)
         from rankproof._formats.frames import is_frame
 
         if is_frame(run):
@@ -133,6 +134,22 @@ def as_dataset(qrels: QrelsLike) -> Dataset | None:
     from rankproof._data.dataset import Dataset
 
     return qrels if isinstance(qrels, Dataset) else None
+
+
+def queries_of_judgements(qrels: QrelsLike) -> Queries | None:
+    """The queries that a dataset, or the folder at a path, has beside its judgements; None if there are none."""
+    if isinstance(qrels, str | os.PathLike):
+        from rankproof._formats.read import SAMPLE, judged_folder_queries
+
+        path = os.fspath(qrels)
+        return None if path == SAMPLE else judged_folder_queries(path)
+    dataset = as_dataset(qrels)
+    return None if dataset is None else dataset.queries
+
+
+def with_own_weights(options: EvaluateOptions, queries: Queries | None) -> EvaluateOptions:
+    """The options with the weights of these queries, unless they have weights."""
+    return options if options.weights is not None or queries is None else replace(options, weights=queries.weights)
 
 
 def name_runs_uniquely(runs: Sequence[RunLike], names: Sequence[str]) -> dict[str, RunLike]:
@@ -208,6 +225,8 @@ def _is_scalar(value: Any) -> bool:
 
 def _checked_grades(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """The judgements with sets of relevant documents as grades; lists are rejected, as they could be rankings."""
+    if set(map(type, qrels.values())) <= {dict}:
+        return qrels
     for query, docs in qrels.items():
         if isinstance(docs, list | tuple):
             what = f"qrels has a list of documents for query {for_message(str(query))}"

@@ -27,7 +27,11 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     ),
     "rank": ("rank", "position"),
     "tag": ("tag", "run_id", "runid", "run_name", "run_tag", "system"),
-    "judge": ("judged_by",),
+    "judge": (
+        *("judged_by", "judge", "judge_name", "judge_model", "annotator", "annotator_id", "annotated_by", "assessor"),
+        *("assessor_id", "rater", "rater_id", "rated_by", "labeler", "labeller", "labeled_by", "labelled_by", "grader"),
+        *("graded_by", "evaluator", "evaluated_by", "llm", "model"),
+    ),
     "subtopic": ("subtopic", "subtopic_id", "subtopicid", "iteration"),
 }
 # In texts, unlike in rows, `query` and `document` name the text itself.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rankproof._data.grades import GradeReader
-from rankproof._data.qrels import Judgement, Qrels, label_in_column
+from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
@@ -18,6 +18,7 @@ from rankproof._formats.rows import (
     ParseOptions,
     build_qrels,
     build_run,
+    judge_in,
     parse_score,
     rank_of_value,
     ranked_rows,
@@ -192,8 +193,7 @@ class DelimitedFormat:
         for line, fields in table:
             query, doc = _ids(fields, columns, source.name, line)
             grade = grades.of_text(fields[columns.value], line=line)
-            judge = "" if columns.judge_label is None else fields[columns.judge_label]
-            label = label_in_column(judge, source=source.name, line=line)
+            label = judge_in(fields, columns)
             yield Judgement(query, doc, grade, line, label, _subtopic(fields, columns, source.name, line))
 
     def _table(self, source: ByteSource, options: ParseOptions) -> Iterator[tuple[int, list[str]]]:

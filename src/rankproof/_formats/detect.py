@@ -18,14 +18,13 @@ from rankproof._formats.rows import ParseOptions
 from rankproof._io.file_errors import file_error
 from rankproof._io.memory import memory_errors_of
 from rankproof._io.open import BOM, PARQUET_MAGIC, UTF16_MARKS, StrPath, first_bytes, open_source, path_text
-from rankproof._io.streams import ByteSource, ProgressCallback
+from rankproof._io.streams import HEAD_BYTES, ByteSource, ProgressCallback
 
 if TYPE_CHECKING:
     from rankproof._formats.arrow import RowStream, StreamColumns
 
 
-SHORT_HEAD_BYTES = 1 << 12
-HEAD_BYTES = 1 << 16
+LONG_HEAD_BYTES = 1 << 16
 _JSON_START = re.compile(rb'\{\s*(?:["}]|\Z)|\[\s*(?:[\[{"\]\-0-9tfn]|\Z)')
 _LINE = re.compile(rb"[^\r\n]+")
 _DELIMITERS = {b"\t": "tsv", b",": "csv", b";": "csv", b"|": "csv"}
@@ -80,9 +79,9 @@ def has_delimited_header(source: ByteSource, delimiter: str) -> bool:
 
 def _head(source: ByteSource) -> bytes:
     """The start of the source: 4 KiB where that holds more than the first row, else 64 KiB."""
-    head = first_bytes(source.open, SHORT_HEAD_BYTES)
-    whole = len(head) < SHORT_HEAD_BYTES or _first_row(head.removeprefix(BOM))[1]
-    return head if whole else first_bytes(source.open, HEAD_BYTES)
+    head = first_bytes(source.open, HEAD_BYTES) if source.head is None else source.head
+    whole = len(head) < HEAD_BYTES or _first_row(head.removeprefix(BOM))[1]
+    return head if whole else first_bytes(source.open, LONG_HEAD_BYTES)
 
 
 def _is_header(line: bytes, delimiter: bytes) -> bool:

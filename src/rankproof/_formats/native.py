@@ -71,7 +71,7 @@ _SUBTOPIC_PLACES: Final[Places] = (0, 1, 3, -1, -1, -1)
 
 
 def read_subtopics(source: ByteSource, options: ParseOptions) -> Qrels | None:
-    """The judgements of TREC text for subtopics; None if C cannot read it, a row repeats, or the second column says who judged.
+    """The judgements of TREC text for subtopics; None if C cannot read it, a row repeats, or a name may be a judge's.
 
     The text is read twice: once with the documents and once with the subtopics as ids.
     """

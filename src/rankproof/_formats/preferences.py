@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from rankproof._data.qrels import HUMAN_PREFIX, label_of
+from rankproof._data.qrels import HUMAN_PREFIX, judge_label
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import names_for_message, normalised_name
 from rankproof._formats.source_table import SourceTable, open_table
@@ -16,10 +15,6 @@ from rankproof._io.open import open_source
 from rankproof.errors import InputError, for_message
 
 TIE = "tie"
-_PEOPLE = re.compile(
-    r"(?:arena_user|human|people|person|user|annotator|expert|author|rater|assessor|worker|crowd)s?(?:[ _:#-]*[0-9a-f]*)"
-)
-"""Names of people in published files, such as expert_17: a kind of people and a number."""
 _QUERY = ("query", "question_id", "query_id", "example_id", "reference_example_id", "prompt_id", "id", "question", "prompt")
 _PAIRS = (("a", "b"), ("model_a", "model_b"), ("model_1", "model_2"), ("system_a", "system_b"), ("left", "right"))
 _WINNER = ("preferred", "winner", "choice", "preference", "label")
@@ -49,19 +44,13 @@ class Preference:
 
     @property
     def is_machine(self) -> bool:
-        """Whether a machine gave it, as its name says."""
-        return bool(label_of(self.who))
+        """Whether a machine gave it, as its name says; also without a name, and with one that says neither people nor machine."""
+        return not self.who or bool(judge_label(self.who))
 
     @property
     def answers(self) -> tuple[str, str, str]:
         """The two answers, whatever their order."""
         return (self.query, *sorted((self.a, self.b)))  # type: ignore[return-value]
-
-
-def is_known_judge(who: str) -> bool:
-    """Whether a name says that people or that a machine judged: an unknown machine must not count as people."""
-    plain = who.casefold()
-    return not plain or plain.startswith(HUMAN_PREFIX) or bool(label_of(who)) or _PEOPLE.fullmatch(plain) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +113,12 @@ class _PreferenceReader:
         turn = row.get(_TURN)
         return str(value) if turn in (None, "", 1, "1") else f"{value}/{turn}"
 
-    def _who(self, row: Mapping[str, Any], line: int) -> str:
+    def _who(self, row: Mapping[str, Any]) -> str:
         name = next((name for name in _WHO if row.get(name) not in (None, "")), _WHO[0])
         value = row.get(name) or ""
         # MT-bench names the model and its prompt.
         who = str(value[0] if isinstance(value, Sequence) and not isinstance(value, str) and value else value).strip()
-        if not is_known_judge(who) and not self._known.keys() >= _BROWSER:
-            raise InputError(
-                f"{name} is {for_message(who)}, which does not say whether a person or a machine judged",
-                fix=f"write human:{for_message(who)} for a person, or llm:{for_message(who)} for a language model",
-                source=self._table.source,
-                line=line,
-            )
-        return who
+        return f"{HUMAN_PREFIX}{who}" if self._known.keys() >= _BROWSER and (not who or judge_label(who)) else who
 
     def _systems(self, row: Mapping[str, Any]) -> tuple[str, str] | None:
         assert self._pair is not None, "the caller checks this"
@@ -154,7 +136,7 @@ class _PreferenceReader:
             if winner is None:
                 self._drop("of a judge that failed")
             else:
-                yield Preference(query, *systems, winner, first, self._who(row, line))
+                yield Preference(query, *systems, winner, first, self._who(row))
 
     def _one(self, row: Mapping[str, Any], query: str, line: int) -> Iterator[Preference]:
         systems = self._systems(row)
@@ -176,7 +158,7 @@ class _PreferenceReader:
         chosen = {"a": systems[0], "b": systems[1]}.get(winner, winner)
         first = row.get("first")
         shown = systems[0] if self._pair is not None and self._pair[0] in _SHOWN_FIRST else ""
-        yield Preference(query, *systems, chosen, str(first) if first in systems else shown, self._who(row, line))
+        yield Preference(query, *systems, chosen, str(first) if first in systems else shown, self._who(row))
 
     def _by_scores(self, row: Mapping[str, Any], query: str, line: int) -> Iterator[Preference]:
         """A row of LangSmith: the score of each experiment; the higher of two is preferred."""
@@ -189,7 +171,7 @@ class _PreferenceReader:
         for a, b in combinations(sorted(numbers), 2):
             better = TIE if numbers[a] == numbers[b] else max((a, b), key=numbers.__getitem__)
             known = [name for name in order if name in (a, b)] if isinstance(order, list) else []
-            yield Preference(query, a, b, better, str(known[0]) if known else "", self._who(row, line))
+            yield Preference(query, a, b, better, str(known[0]) if known else "", self._who(row))
 
 
 def _columns_winner(row: Mapping[str, Any]) -> str | None:

@@ -138,6 +138,14 @@ def qrels_file(path: str) -> str:
     return qrels_path(path)
 
 
+def judged_folder_queries(path: str) -> Queries | None:
+    """The queries beside the judgements of a folder, with their fields and weights; None for a file, and without queries."""
+    if not os.path.isdir(path):
+        return None
+    file = _find_file(path, _query_names(DEFAULT_SPLIT))
+    return None if file is None else _read_folder_queries(file)
+
+
 DEFAULT_SPLIT = "test"
 _SUFFIXES = ("tsv", "jsonl", "txt", "csv")
 _QUERY_SUFFIXES = ("jsonl", "csv", "tsv", "txt")
@@ -179,10 +187,18 @@ def _texts_in_utf8() -> Iterator[None]:
 def read_folder_texts(folder: str, *, split: str = DEFAULT_SPLIT, storage: CorpusStorage | None = None) -> tuple[Corpus, Queries]:
     """The documents and queries in the folder; the documents are empty where it has none."""
     _check_is_folder(folder)
-    names = [f"{stem}.{suffix}" for suffix in _QUERY_SUFFIXES for stem in (f"queries.{split}", "queries")]
-    queries = read_queries(open_source(_existing_file(folder, names, "queries")))
+    queries = read_queries(open_source(_existing_file(folder, _query_names(split), "queries")))
     files = corpus_files(folder)
     return _read_files(files, storage) if files else Corpus((), source=folder), queries
+
+
+@_texts_in_utf8()
+def _read_folder_queries(file: str) -> Queries:
+    return read_queries(open_source(file))
+
+
+def _query_names(split: str) -> list[str]:
+    return [f"{stem}.{suffix}" for suffix in _QUERY_SUFFIXES for stem in (f"queries.{split}", "queries")]
 
 
 @_texts_in_utf8()

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankproof._data.grades import GradeMap, GradeReader, checked_grade_map
 from rankproof._data.ordering import best_first_order, resolve_duplicates
-from rankproof._data.qrels import Judgement, Qrels, label_in_column, qrels_of_rows, subtopic_of
+from rankproof._data.qrels import Judgement, Qrels, judge_label, label_of, qrels_of_rows, subtopic_of
 from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import Run, RunRow, checked_score
 from rankproof._data.validation import ReadOptions, checked_id
@@ -209,10 +209,16 @@ def judgement(cells: Sequence[Any], columns: Columns, grades: GradeReader, *, li
     query = id_of_value(cells[columns.query], "query", source=grades.source, line=line)
     doc = id_of_value(cells[columns.doc], "document", source=grades.source, line=line)
     grade = grades.of_value(cells[columns.value], query=query, doc=doc, line=line)
-    judge = "" if columns.judge_label is None else cells[columns.judge_label]
-    label = label_in_column(judge, source=grades.source, line=line)
+    label = judge_in(cells, columns)
     subtopic = "" if columns.subtopic is None else subtopic_of_value(cells[columns.subtopic], source=grades.source, line=line)
     return Judgement(query, doc, grade, line, label, subtopic)
+
+
+def judge_in(cells: Sequence[Any], columns: Columns) -> str:
+    """The label of the judge in these cells, an empty one for people; the column of iterations names machines only."""
+    if columns.judge_label is not None:
+        return judge_label(cells[columns.judge_label])
+    return "" if columns.subtopic is None else label_of(str(cells[columns.subtopic]))
 
 
 def subtopic_of_value(value: object, *, source: str, line: int | None) -> str:

@@ -17,6 +17,7 @@ from rankproof._data.answers import (
     Answers,
     AnswerState,
     AnswerUsage,
+    SearchCall,
     is_abstention,
 )
 from rankproof._data.corpus import Corpus, Document, TextRecord
@@ -96,7 +97,7 @@ def read_weights(source: ByteSource) -> dict[str, float]:
         stated = read_queries(source).weights
         if stated is None:
             first = next(iter(read_queries(source).values()))
-            raise row_error("weight-missing", source=source.name, line=1, query=first.id, text=first.text)
+            raise row_error("weight-none", source=source.name, line=1, query=first.id)
         return stated
     weights: dict[str, float] = {}
     for line, text in numbered_text_lines(source):
@@ -245,6 +246,8 @@ def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
             parts = {"answer": answer.text, "cited": list(answer.cited), "given": passages, "state": answer.state}
             if answer.usage is not None:
                 parts["usage"] = plain_record(answer.usage)
+            if answer.searches is not None:
+                parts["searches"] = plain_record(answer.searches)
             line = json.dumps({"system": system, "query": query, **repeat, **parts}, ensure_ascii=False)
             yield escape_json(line).encode() + b"\n"
 
@@ -277,8 +280,10 @@ def _answer(item: dict[str, Any], query: str, source: str, line: int) -> Answer:
     if state == "answered" and (not value.strip() or ("state" not in item and is_abstention(value))):
         state = "abstained"
     cited, passages = (_ids(item, name, query, source, line) for name in ("cited", "given"))
-    usage = JsonObject(item, source, line=line).member("usage", AnswerUsage) if isinstance(item.get("usage"), dict) else None
-    return Answer(value, tuple(dict.fromkeys(cited or ())), passages, state, usage)
+    values = JsonObject(item, source, line=line)
+    usage = values.member("usage", AnswerUsage) if isinstance(item.get("usage"), dict) else None
+    searches = None if item.get("searches") is None else values.member("searches", tuple[SearchCall, ...])
+    return Answer(value, tuple(dict.fromkeys(cited or ())), passages, state, usage, searches)
 
 
 def _ids(item: dict[str, Any], name: str, query: str, source: str, line: int) -> tuple[str, ...] | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rankproof._data.grades import GradeReader
-from rankproof._data.qrels import SHORTEST_KIND, Judgement, Qrels, label_of, subtopic_of
+from rankproof._data.qrels import Judgement, Qrels, are_named_subtopics, label_in_second, subtopic_of
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
@@ -78,8 +78,8 @@ def qrels_rows(source: ByteSource, grades: GradeReader) -> Iterator[Judgement]:
         query, second, doc, grade = columns
         _check_nul(text, query, doc, source.name, line)
         value = grades.of_text(grade.decode(), line=line)
-        label = label_of(second.decode()) if len(second) >= SHORTEST_KIND else ""
-        yield Judgement(query.decode(), doc.decode(), value, line, label, "" if label else subtopic_of(second.decode()))
+        name = second.decode()
+        yield Judgement(query.decode(), doc.decode(), value, line, label_in_second(name), subtopic_of(name))
 
 
 def _check_nul(text: bytes, query: bytes, doc: bytes, source: str, line: int) -> None:
@@ -121,7 +121,7 @@ class TrecFormat:
             yield _line(row.query, row.doc, f"{row.query} Q0 {row.doc} {row.rank} {row.score!r} {tag}\n")
 
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
-        if qrels.subtopics and qrels.judge_labels:
+        if qrels.subtopics and not are_named_subtopics(qrels):
             raise file_error("unwritable-judge")
         for row in qrels.rows():
             _check_writable(row.query, row.doc, row.subtopic)

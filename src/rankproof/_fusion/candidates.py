@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -52,9 +52,10 @@ class CandidateTable:
     def of(cls, runs: Sequence[Run], read_options: ReadOptions | None = None, *, queries: Iterable[str] = ()) -> CandidateTable:
         """The table of these runs; `queries` come first, also those that no run has."""
         chosen = read_options or ReadOptions()
-        names = tuple(dict.fromkeys((*queries, *(query for run in runs for query in run.queries))))
+        names = tuple(dict.fromkeys(chain(queries, *(run.queries for run in runs))))
+        place = {query: index for index, query in enumerate(names)}
         try:
-            return cls._built(names, [_rows(run, names) for run in runs], [_keys(run, chosen) for run in runs])
+            return cls._built(names, [_rows(run, names, place) for run in runs], [_keys(run, chosen) for run in runs])
         except KeyError:
             # This raises the error that names the rows; a KeyError names none.
             for run in runs:
@@ -184,16 +185,14 @@ class CandidateTable:
         )
 
 
-def _rows(run: Run, queries: tuple[str, ...]) -> RowsOfRun:
+def _rows(run: Run, queries: tuple[str, ...], place: Mapping[str, int]) -> RowsOfRun:
     """The documents of a run and the span of each query, empty for a query that it lacks."""
-    docs = run.docs
     if run.queries == queries:
-        return docs, run.offsets[:-1], run.offsets[1:]
-    at = {query: index for index, query in enumerate(run.queries)}
-    spans = [at.get(query, -1) for query in queries]
-    chosen = np.array(spans, dtype=np.int64)
-    starts, ends = (np.append(part, 0)[chosen] for part in (run.offsets[:-1], run.offsets[1:]))
-    return docs, starts, ends
+        return run.docs, run.offsets[:-1], run.offsets[1:]
+    places = np.fromiter(map(place.__getitem__, run.queries), np.int64, len(run.queries))
+    starts, ends = np.zeros((2, len(queries)), np.int64)
+    starts[places], ends[places] = run.offsets[:-1], run.offsets[1:]
+    return run.docs, starts, ends
 
 
 def _gathered(keys: FloatArray, starts: IntArray, ends: IntArray) -> FloatArray:

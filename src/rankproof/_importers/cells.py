@@ -24,6 +24,8 @@ _ITEM = re.compile(r"""\s*('(?>(?:[^'\\]++|\\.)*)'|"(?>(?:[^"\\]++|\\.)*)"|[+-]?
 _CUT_OFF = re.compile(r"""\s*\[\s*['"]""")
 _END = re.compile(r"\s*\]\Z")
 _ARRAYS = re.compile(r"array\((\[[^\[\]]*\])(?:,\s*dtype=[\w<>|]+)?\)")
+_MOST_COUNTED = 1e15
+"""More tokens or money are no count."""
 _ARRAY = re.compile(r"array\((\[.*\])(?:,\s*dtype=[\w<>|]+)?\)", re.DOTALL)
 
 
@@ -125,6 +127,11 @@ def items_in(value: Any) -> Sequence[Any]:
     """The items of a list, also of one in JSON text; none of any other value."""
     plain = list_in_text(value) if isinstance(value, str) else value
     return list(plain) if isinstance(plain, list | tuple | np.ndarray) else []
+
+
+def is_count(value: Any) -> bool:
+    """Whether the value can be a number of tokens or an amount of money."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST_COUNTED
 
 
 def object_in(value: Any) -> Mapping[str, Any] | None:

@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from rankproof._data.answers import HISTORY_FIELD, SEARCHES_FIELD, SESSION_FIELD, TURN_FIELD
+from rankproof._data.answers import HISTORY_FIELD, SESSION_FIELD, TURN_FIELD
 from rankproof._data.validation import made_id
 from rankproof._formats.columns import normalised_name
 from rankproof._formats.source_table import SourceTable
-from rankproof._importers.cells import items_in, object_in
+from rankproof._importers.cells import is_count, items_in, object_in
 
 _CONVERSATION_COLUMNS = ("messages", "turns", "conversation", "user_input", "input", "question")
 """The columns that may hold the messages of a conversation."""
 _SESSION_COLUMNS = ("session_id", "session", "conversation_id", "thread_id", "id", "_id")
 _CONTEXT_KEYS = ("retrieved_contexts", "retrieval_context", "retrievalcontext", "contexts", "context")
+_REFERENCE_CONTEXTS = "reference_contexts"
 _REFERENCE_KEYS = ("reference", "expected_output", "expected_outcome", "expectedoutcome", "ground_truth")
 _ROLES: Mapping[str, str] = {
     **dict.fromkeys(("user", "human"), "user"),
@@ -33,7 +34,24 @@ _QUERY_ARGUMENTS = ("query", "q", "question", "search_query", "input", "text")
 """The arguments of a search tool that say what it searches for."""
 _SAMPLED_ROWS = 20
 _LISTS_OF_RESULTS = ("results", "documents", "contexts", "chunks", "hits", "passages", "matches")
-_TURN_COLUMNS = ("id", "question", "answer", "contexts", "reference", SESSION_FIELD, TURN_FIELD, HISTORY_FIELD, SEARCHES_FIELD)
+_TURN_COLUMNS = (
+    *("id", "question", "answer", "contexts", "reference", "reference_contexts", SESSION_FIELD, TURN_FIELD, HISTORY_FIELD),
+    *("searches", "tokens_in", "tokens_out"),
+)
+_CALL_IDS = ("id", "call_id", "tool_call_id", "tool_use_id")
+_USAGE = ("usage_metadata", "usage", "token_usage")
+_TOKENS = {"tokens_in": ("input_tokens", "prompt_tokens"), "tokens_out": ("output_tokens", "completion_tokens")}
+"""The tokens of a message of the assistant: in LangChain's `usage_metadata`, or in the usage of the API."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call of a tool; `contexts` is None before its result."""
+
+    id: str | None
+    query: str
+    tokens: float | None
+    contexts: list[Any] | None = None
 
 
 @dataclass(slots=True)
@@ -42,15 +60,33 @@ class _Turn:
 
     question: str
     history: tuple[str, ...]
-    searches: list[str] = field(default_factory=list)
+    calls: list[_Call] = field(default_factory=list)
     contexts: list[Any] | None = None
     answer: str | None = None
     reference: Any = None
+    reference_contexts: Any = None
+    tokens: dict[str, float] = field(default_factory=dict)
 
     def add_contexts(self, contexts: Any) -> None:
         """Adds what one search retrieved; a passage that an earlier search of the turn retrieved counts once."""
         every = self.contexts or []
         self.contexts = [*every, *(context for context in contexts if context not in every)]
+
+    def add_result(self, message: Mapping[str, Any], contexts: Sequence[Any]) -> None:
+        """Adds the result of the call that the message names, else of the first call without one, else of an unknown call."""
+        id = _call_id(message)
+        waiting = [call for call in self.calls if call.contexts is None]
+        named = [call for call in waiting if id is not None and call.id == id]
+        call = next(iter((*named, *waiting)), None)
+        if call is None:
+            self.calls.append(call := _Call(id, "", self.all_tokens))
+        call.contexts = list(contexts)
+        self.add_contexts(contexts)
+
+    @property
+    def all_tokens(self) -> float | None:
+        """The tokens of the language model until now; None if no message says them."""
+        return sum(self.tokens.values()) if self.tokens else None
 
 
 def with_turns(table: SourceTable) -> SourceTable:
@@ -60,7 +96,10 @@ def with_turns(table: SourceTable) -> SourceTable:
     if not columns or not any(_are_conversations(row, columns) for _, row in islice(table.rows(), _SAMPLED_ROWS)):
         return table
     # What a conversation says of all its turns; what a turn says itself has columns of its own.
-    own = {*columns, *(known[name] for name in (*_CONTEXT_KEYS, *_REFERENCE_KEYS, *_SESSION_COLUMNS) if name in known)}
+    own = {
+        *columns,
+        *(known[name] for name in (*_CONTEXT_KEYS, *_REFERENCE_KEYS, _REFERENCE_CONTEXTS, *_SESSION_COLUMNS) if name in known),
+    }
     others = [name for name in table.names if name not in own]
     every = all(_are_conversations(row, columns) for _, row in table.rows())
     names = tuple(dict.fromkeys((*_TURN_COLUMNS, *(others if every else table.names))))
@@ -90,6 +129,8 @@ def _turn_rows(row: Mapping[str, Any], column: str, sessions: dict[str, int]) ->
     contexts, reference = _first(row, _CONTEXT_KEYS), _first(row, _REFERENCE_KEYS)
     if turns and turns[-1].reference is None:
         turns[-1].reference = reference
+    if turns and turns[-1].reference_contexts is None:
+        turns[-1].reference_contexts = _first(row, (_REFERENCE_CONTEXTS,))
     for number, turn in enumerate(turns, start=1):
         yield {
             "id": f"{session}/{number}",
@@ -100,7 +141,11 @@ def _turn_rows(row: Mapping[str, Any], column: str, sessions: dict[str, int]) ->
             SESSION_FIELD: session,
             TURN_FIELD: number,
             HISTORY_FIELD: list(turn.history),
-            SEARCHES_FIELD: turn.searches,
+            "reference_contexts": turn.reference_contexts,
+            "searches": [{"query": call.query, "contexts": call.contexts or [], "tokens": call.tokens} for call in turn.calls]
+            if any(turn.calls for turn in turns)
+            else None,
+            **turn.tokens,
         }
 
 
@@ -114,7 +159,7 @@ def _turns(messages: Sequence[Any]) -> Iterator[_Turn]:
                 yield turn
             turn = _Turn(text, tuple(history))
         elif turn is not None and role == "tool":
-            turn.add_contexts(_results(message, text))
+            turn.add_result(message, _results(message, text))
         elif turn is not None and role == "assistant":
             _add_reply(turn, message, text)
         if role in ("user", "assistant") and text.strip():
@@ -125,12 +170,15 @@ def _turns(messages: Sequence[Any]) -> Iterator[_Turn]:
 
 def _add_reply(turn: _Turn, message: Mapping[str, Any], text: str) -> None:
     """Adds what a message of the assistant says, searches for, and was given."""
-    turn.searches += _searches(message)
+    for name, count in _tokens(message).items():
+        turn.tokens[name] = turn.tokens.get(name, 0) + count
+    turn.calls += (_Call(id, query, turn.all_tokens) for id, query in _calls(message))
     own = _first(message, _CONTEXT_KEYS)
     if own is not None:
         turn.add_contexts(items_in(own))
     reference = _first(message, _REFERENCE_KEYS)
     turn.reference = turn.reference if reference is None else reference
+    turn.reference_contexts = message.get(_REFERENCE_CONTEXTS, turn.reference_contexts)
     turn.answer = text if text.strip() else turn.answer
 
 
@@ -176,8 +224,8 @@ def _results(message: Mapping[str, Any], text: str) -> Sequence[Any]:
     return listed or ([text] if text.strip() else [])
 
 
-def _searches(message: Mapping[str, Any]) -> Iterator[str]:
-    """What the calls of tools in a message search for."""
+def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
+    """The id of each call of a tool in a message, and what it searches for."""
     for call in items_in(message.get("tool_calls", message.get("tools_called"))):
         if not isinstance(call, dict):
             continue
@@ -185,7 +233,20 @@ def _searches(message: Mapping[str, Any]) -> Iterator[str]:
         arguments = next((function[key] for key in ("arguments", "args", "input_parameters", "input") if key in function), None)
         values = object_in(arguments) or {}
         query = next((values[name] for name in _QUERY_ARGUMENTS if isinstance(values.get(name), str)), None)
-        yield query if query is not None else json.dumps(values, ensure_ascii=False)
+        yield _call_id(call), query if query is not None else json.dumps(values, ensure_ascii=False)
+
+
+def _call_id(message: Mapping[str, Any]) -> str | None:
+    named = next((message[key] for key in reversed(_CALL_IDS) if isinstance(message.get(key), str)), None)
+    return named or None
+
+
+def _tokens(message: Mapping[str, Any]) -> dict[str, float]:
+    """The tokens of the prompt and the reply of a message that says them."""
+    places = (message, object_in(message.get("response_metadata")) or {})
+    usage = next((inside for place in places for key in _USAGE if (inside := object_in(place.get(key))) is not None), {})
+    counts = {name: next((usage[key] for key in keys if is_count(usage.get(key))), None) for name, keys in _TOKENS.items()}
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def _first(row: Mapping[str, Any], keys: Sequence[str]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from rankproof._data.qrels import Judgement, label_in_column
+from rankproof._data.qrels import Judgement, judge_label
 from rankproof._formats.read import is_irds_name, read_folder, read_plain_dataset
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource, is_dataset_folder, whole_dataset
@@ -106,9 +106,9 @@ def _judgements(parts: Mapping[str, list[SourceTable]], builder: DatasetBuilder)
     for table in parts["qrels"]:
         builder.place = builder.grades.source = table.source
         for line, row in table.rows():
-            judge_label = label_in_column(row.get("judged-by", row.get("judged_by")), source=table.source, line=line)
+            label = judge_label(row.get("judged-by", row.get("judged_by")))
             pair = row.get("query-id"), row.get("corpus-id")
-            yield builder.judged_ids(*pair, row.get("score"), judge_label=judge_label, line=line)
+            yield builder.judged_ids(*pair, row.get("score"), judge_label=label, line=line)
 
 
 def _texts(table: SourceTable) -> Iterator[tuple[int, Mapping[str, Any], Fields]]:

@@ -14,7 +14,6 @@ from rankproof._data.answers import (
     ANSWER_FIELDS,
     ANSWERABLE_FIELD,
     HISTORY_FIELD,
-    SEARCHES_FIELD,
     SESSION_FIELD,
     TURN_FIELD,
     AnswerState,
@@ -31,6 +30,7 @@ from rankproof._importers.cells import (
     THIRDS,
     TableCell,
     Thresholds,
+    is_count,
     items_in,
     list_in_text,
     object_in,
@@ -38,7 +38,7 @@ from rankproof._importers.cells import (
 )
 from rankproof._importers.conversations import with_turns
 from rankproof._importers.log_costs import COSTS, cost_columns, group_columns, usage_of
-from rankproof._importers.rag_merge import Context, LogMerge, Sample, rows_of
+from rankproof._importers.rag_merge import Context, LoggedSearch, LogMerge, Sample, rows_of
 from rankproof._importers.rag_tables import (
     COLUMN_SETTINGS,
     CONTENTS,
@@ -64,7 +64,7 @@ _GRADES = COLUMN_NAMES["grade"][:-1]
 _QUERY_FIELDS = ("synthesizer_name", "persona_name", "query_style", "query_length", "evolution_type", "generated_by")
 _HOP = re.compile(r"<[0-9]+-hop>\n\n")
 _MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
-_TURN_FIELDS = (SESSION_FIELD, TURN_FIELD, HISTORY_FIELD, SEARCHES_FIELD)
+_TURN_FIELDS = (SESSION_FIELD, TURN_FIELD, HISTORY_FIELD)
 _SESSION_COLUMNS = ("session_id", "sessionid", "conversation_id", "thread_id")
 _LONGEST_NAME = 100
 _SAMPLED_ROWS = 20
@@ -260,10 +260,13 @@ class _LogReader:
         return " ".join(part.strip() for part in parts if part)
 
     def _sample(self, row: Mapping[str, Any], line: int) -> Sample:
+        searches, retrieved = self._searches(row, line), self._contexts(row, "retrieved contexts", line)
+        if searches and self._columns.keys().isdisjoint(RETRIEVED):
+            retrieved = tuple(dict.fromkeys(context for search in searches for context in search.returned))
         return Sample(
             line,
             (self._cell(row, "question", line).text() or "").strip(),
-            self._contexts(row, "retrieved contexts", line),
+            retrieved,
             self._contexts(row, "reference contexts", line),
             self._answer(row, line),
             self._references(row, line),
@@ -272,7 +275,24 @@ class _LogReader:
             cited=self._cell(row, "citations", line).texts() or (),
             state=self._state(row, line),
             usage=usage_of(row, self._costs, self._table.source, line),
+            searches=searches,
         )
+
+    def _searches(self, row: Mapping[str, Any], line: int) -> tuple[LoggedSearch, ...] | None:
+        """The calls of search tools: texts, or objects with a query, the passages returned and the tokens until the call."""
+        cell = self._cell(row, "searches", line)
+        return None if cell.is_missing else tuple(self._search(item, cell) for item in items_in(cell.value))
+
+    def _search(self, item: Any, cell: TableCell) -> LoggedSearch:
+        parts: Mapping[str, Any] = {"query": item} if isinstance(item, str) else (object_in(item) or {})
+        returned = TableCell(parts.get("contexts", []), f"{cell.column}.contexts", cell.source, cell.line)
+        query, tokens = parts.get("query"), parts.get("tokens")
+        if not isinstance(query, str) or not (tokens is None or is_count(tokens)):
+            raise cell.error("is no list of searches", 'write [{"query": "…", "contexts": ["…"], "tokens": 120}], or the queries')
+        contexts = contexts_of_objects(returned)
+        if contexts is None:
+            contexts = tuple(context_of_text(text, returned) for text in returned.texts() or ())
+        return LoggedSearch(query, contexts, None if tokens is None else float(tokens))
 
     def _answer(self, row: Mapping[str, Any], line: int) -> str | None:
         """The answer; None where it is missing or blank."""

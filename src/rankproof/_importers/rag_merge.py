@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from rankproof._data.answers import (
     Answers,
     AnswerState,
     AnswerUsage,
+    SearchCall,
     as_answer,
     repeats_note,
 )
@@ -52,6 +53,15 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
+class LoggedSearch:
+    """A call of a search tool in a log, as SearchCall, with the passages that it returned."""
+
+    query: str
+    returned: tuple[Context, ...]
+    tokens: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One question of a log; None is what the log does not say, and an empty tuple that there is none."""
 
@@ -66,6 +76,14 @@ class Sample:
     cited: tuple[str, ...] = ()
     state: AnswerState | None = None
     usage: AnswerUsage | None = None
+    searches: tuple[LoggedSearch, ...] | None = None
+
+    @property
+    def contexts(self) -> Iterator[Context]:
+        """All contexts of the row."""
+        yield from (*(self.retrieved or ()), *(self.relevant or ()))
+        for search in self.searches or ():
+            yield from search.returned
 
 
 class LogMerge:
@@ -97,7 +115,7 @@ class LogMerge:
         if has_answers:
             self._asked.add(system)
         for sample in samples:
-            for context in (*(sample.retrieved or ()), *(sample.relevant or ())):
+            for context in sample.contexts:
                 self._documents.add(context)
 
     def imported(self) -> Imported:
@@ -196,13 +214,20 @@ class LogMerge:
                 self.notes.extend(filter(None, [repeats_note(system, answers[system])]))
 
     def _answer(self, sample: Sample) -> Answer:
-        passages = None if sample.retrieved is None else tuple(map(self._documents.passage_id, sample.retrieved))
+        passages = None if sample.retrieved is None else self._passages(sample.retrieved)
+        searches = None if sample.searches is None else tuple(map(self._search, sample.searches))
         if sample.answer is None:
             state: AnswerState = "missing" if sample.state in (None, "answered") else sample.state
-            return Answer("", given=passages, state=state, usage=sample.usage)
+            return Answer("", given=passages, state=state, usage=sample.usage, searches=searches)
         cited = tuple(_cited_ids(sample, passages or ()))
-        answer = replace(as_answer(sample.answer), given=passages, cited=cited, usage=sample.usage)
+        answer = replace(as_answer(sample.answer), given=passages, cited=cited, usage=sample.usage, searches=searches)
         return answer if sample.state is None else replace(answer, state=sample.state)
+
+    def _passages(self, contexts: Iterable[Context]) -> tuple[str, ...]:
+        return tuple(map(self._documents.passage_id, contexts))
+
+    def _search(self, search: LoggedSearch) -> SearchCall:
+        return SearchCall(search.query, self._passages(search.returned), search.tokens)
 
     def _qrels(self, runs: Mapping[str, Run]) -> Qrels:
         """The grade of every reference context of any log: 1, or by its score."""

@@ -39,6 +39,7 @@ ROLE_NAMES: Mapping[str, tuple[str, ...]] = {
         *("answers", "reference", "ground_truth", "ground_truths", "expected_output", "expectedoutput"),
         *("gt_answer", "reference_answer", "expected_response", "ground_truth_answers", "true_answers"),
     ),
+    "searches": ("searches",),
     "citations": ("cited",),
     "nuggets": ("nuggets",),
     "state": ("state",),

@@ -15,17 +15,15 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Literal
 
-from rankproof._data.answers import SEARCHES_FIELD, SESSION_FIELD
+from rankproof._data.answers import SESSION_FIELD
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import ImportSource
-from rankproof._importers.cells import items_in, object_in
+from rankproof._importers.cells import is_count, items_in, object_in
 
 Kind = Literal["retriever", "reranker", "llm", "tool", "other"]
 Attributes = Mapping[str, Any]
 _SAMPLED_ROWS = 20
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
-_MOST = 1e15
-"""More tokens or money are no count."""
 _RESOURCES, _SCOPES = ("resourceSpans", "resource_spans"), ("scopeSpans", "scope_spans")
 _TRACE = ("context.trace_id", "trace_id", "traceId", "traceID")
 _SPAN = ("context.span_id", "span_id", "spanId", "id")
@@ -60,7 +58,7 @@ _ANSWER_KEYS = ("answer", "response", "output", "result", "text", "content", "ge
 _DOCUMENT_LISTS = ("documents", "results", "contexts", "chunks", "hits", "passages", "matches", "output")
 _TEXT_KEYS = ("document.content", "page_content", "pageContent", "content", "text")
 _ID_KEYS = ("document.id", "id", "doc_id", "_id")
-_ROW = ("question", "answer", "contexts", "system", SESSION_FIELD, SEARCHES_FIELD, "latency_ms", *_NUMBERS)
+_ROW = ("question", "answer", "contexts", "system", SESSION_FIELD, "searches", "latency_ms", *_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +194,6 @@ def _trace_row(spans: Sequence[Span]) -> dict[str, Any]:
     steps = sorted(spans, key=lambda span: (math.isnan(span.start), span.start))
     known = {span.id for span in steps}
     root = next((span for span in steps if span.parent is None or span.parent not in known), steps[0])
-    searching = [span for span in steps if span.kind in ("retriever", "tool")]
     times = [span.start for span in steps], [span.end for span in steps]
     row: dict[str, Any] = {
         "question": _text(_first(root.attributes, _INPUT), _QUESTION_KEYS, "user"),
@@ -204,7 +201,7 @@ def _trace_row(spans: Sequence[Span]) -> dict[str, Any]:
         "contexts": _contexts(steps),
         "system": _first(root.attributes, _SYSTEM),
         SESSION_FIELD: next((value for span in steps if (value := _first(span.attributes, _SESSION)) is not None), None),
-        SEARCHES_FIELD: [text for span in searching if (text := _text(_first(span.attributes, _INPUT), _QUESTION_KEYS, "user"))],
+        "searches": list(_searches(steps)),
         "latency_ms": 1000 * (max(times[1]) - min(times[0])) if not any(map(math.isnan, (*times[0], *times[1]))) else None,
     }
     for name, keys in _NUMBERS.items():
@@ -219,6 +216,32 @@ def _answer(root: Span, steps: Sequence[Span]) -> str | None:
         if text := _text(_first(span.attributes, _OUTPUT), _ANSWER_KEYS, "assistant"):
             return text
     return None
+
+
+def _searches(steps: Sequence[Span]) -> Iterator[dict[str, Any]]:
+    """The calls of retrievers and tools in the order of time; a retriever inside a tool is a part of its call."""
+    parents = {span.id: span.parent for span in steps}
+    calls = {span.id for span in steps if span.kind in ("retriever", "tool")}
+    inside = {span.id: list(_ancestors(span.id, parents)) for span in steps}
+    for span in steps:
+        if span.id not in calls or not calls.isdisjoint(inside[span.id]):
+            continue
+        before = [step for step in steps if step.kind == "llm" and step.start <= span.start]
+        tokens = [total for name in ("tokens_in", "tokens_out") if (total := _total(before, _NUMBERS[name])) is not None]
+        yield {
+            "query": _text(_first(span.attributes, _INPUT), (*_QUESTION_KEYS, "q", "search_query"), "user") or "",
+            "contexts": _contexts([span, *(step for step in steps if span.id in inside[step.id])]) or [],
+            "tokens": math.fsum(tokens) if tokens else None,
+        }
+
+
+def _ancestors(id: str, parents: Mapping[str, str | None]) -> Iterator[str]:
+    """The spans around a span, the nearest first; each once, as a broken trace may have a circle."""
+    seen = {id}
+    while (parent := parents.get(id)) is not None and parent not in seen:
+        seen.add(parent)
+        yield parent
+        id = parent
 
 
 def _contexts(steps: Sequence[Span]) -> list[dict[str, Any]] | None:
@@ -284,15 +307,10 @@ def _text(value: Any, keys: Sequence[str], role: str) -> str | None:
 def _total(steps: Sequence[Span], keys: Sequence[str]) -> float | None:
     """The sum over the language models; over all spans if no model says it."""
     for chosen in ([span for span in steps if span.kind == "llm"], list(steps)):
-        values = [value for span in chosen if _is_count(value := _first(span.attributes, keys))]
+        values = [value for span in chosen if is_count(value := _first(span.attributes, keys))]
         if values:
             return math.fsum(values)
     return None
-
-
-def _is_count(value: Any) -> bool:
-    """Whether the value can be a number of tokens or an amount of money."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST
 
 
 def _seconds(value: Any) -> float:

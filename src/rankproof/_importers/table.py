@@ -13,7 +13,7 @@ from typing import Any
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import WEIGHT_FIELD, checked_weight
 from rankproof._data.grades import GradeReader
-from rankproof._data.qrels import Judgement, label_in_column
+from rankproof._data.qrels import Judgement, judge_label
 from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, column_of_role, normalised_name
 from rankproof._formats.registry import format_of_suffix
 from rankproof._formats.source_table import SourceTable
@@ -370,8 +370,8 @@ class _RowReader:
                 return None
         if query is None or doc is None or roles.grade is None:
             return None
-        judge_label = label_in_column(row.get(roles.judge), source=builder.place, line=line) if roles.judge else ""
-        return builder.judgement(query, doc, row.get(roles.grade), judge_label=judge_label, line=line)
+        label = judge_label(row.get(roles.judge)) if roles.judge else ""
+        return builder.judgement(query, doc, row.get(roles.grade), judge_label=label, line=line)
 
     def _query(self, row: Mapping[Any, Any], line: int) -> str | None:
         """The id of the row's query; None, and counted, where it has none."""

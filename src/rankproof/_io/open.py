@@ -17,6 +17,7 @@ from rankproof._io.memory import check_memory, free_memory, memory_error
 from rankproof._io.paths import is_possible_path
 from rankproof._io.streams import (
     BLOCK_BYTES,
+    HEAD_BYTES,
     BlockStream,
     ByteSource,
     ByteStream,
@@ -53,13 +54,16 @@ def open_source(path: StrPath, *, encoding: str = "utf-8", progress: ProgressCal
     plain_utf8 = is_utf8(encoding)
     name = path_text(path)
     name, raw, regular = _standard_input(progress) if name == STDIN else _open_file_or_pipe(name, progress)
-    codec = codec_of(first_bytes(raw, _MAGIC_BYTES))
+    head = first_bytes(raw, HEAD_BYTES)
+    codec = codec_of(head)
     opener = raw
     if codec is not None:
         opener = _wrap_opener(opener, lambda stream: decompress(codec, stream, name))
     if not plain_utf8 and first_bytes(opener, _MAGIC_BYTES) != PARQUET_MAGIC:
         opener = _wrap_opener(opener, lambda stream: transcode(stream, encoding, name))
-    return ByteSource(name, opener, path=name if regular and opener is raw else None)
+    if opener is not raw:
+        return ByteSource(name, opener)
+    return ByteSource(name, raw, path=name if regular else None, head=head)
 
 
 def open_folder_source(folder: str, name: str) -> ByteSource:

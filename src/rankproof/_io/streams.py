@@ -29,16 +29,19 @@ class ByteStream(Protocol):
 class ByteSource:
     """Decompressed UTF-8 text; each `open` starts from the first byte.
 
-    `path` is set for an uncompressed UTF-8 file, which several threads may read in slices.
+    `path` is set for an uncompressed UTF-8 file, which several threads may read in slices. `head` is its start, if it is known:
+    `HEAD_BYTES` bytes, or all of them if there are fewer.
     """
 
     name: str
     open: Callable[[], ByteStream]
     path: str | None = None
+    head: bytes | None = None
 
 
 ProgressCallback = Callable[[int, int | None], None]
 BLOCK_BYTES = 1 << 20
+HEAD_BYTES = 1 << 12
 
 _ERROR_CODE_OF_ERRNO = {
     errno.ENOENT: "missing",

@@ -14,10 +14,11 @@
 #include "permutation_src/paired.h"
 #include "py_buffers.h"
 
-enum { BYTES = 8, ENTRIES = 256, STEP = 4, WIDEST = 16 };
+enum { BYTES = 8, ENTRIES = 256, STEP = 4, WIDEST = 16, NEAR = 64 };
 
 #if defined(__x86_64__) && ((defined(__clang__) && __clang_major__ >= 7) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 9))
 #define HAS_AVX2 1
+#include <immintrin.h>
 #endif
 
 /* SplitMix64: word i of a stream is the mix of key + (i + 1) * GOLDEN. */
@@ -29,7 +30,7 @@ static inline uint64_t mixed(uint64_t state) {
     return state ^ (state >> 31);
 }
 
-/* Numbers by row and column, the flips asked for, and where their sums go; `words` is how many a flip takes. */
+/* Numbers by row and column, the flips asked for, and where their sums go, column by column; `words` is how many a flip takes. */
 typedef struct {
     const int64_t *numbers;
     size_t rows, columns, words, count;
@@ -44,74 +45,106 @@ typedef struct {
 } Strip;
 
 /* What the signs in `entry` make of eight rows: all negative, then twice each row that is kept. */
-static void fill_table(const Flips *flips, const Strip *strip, size_t row, int64_t *table) {
-    size_t width = strip->width, rows = row >= flips->rows ? 0 : flips->rows - row < 8 ? flips->rows - row : 8;
+static inline void fill_table(const Flips *flips, const Strip *strip, size_t row, int64_t *table, const size_t width) {
+    size_t rows = row >= flips->rows ? 0 : flips->rows - row < 8 ? flips->rows - row : 8;
     size_t columns = flips->columns - strip->column < width ? flips->columns - strip->column : width;
-    memset(table, 0, ENTRIES * width * sizeof *table);
+    int64_t twice[8][WIDEST] = {{0}};
+    memset(table, 0, width * sizeof *table);
     for (size_t one = 0; one < rows; one++) {
         const int64_t *values = flips->numbers + (row + one) * flips->columns + strip->column;
-        for (size_t at = 0; at < columns; at++) table[at] -= values[at];
+        for (size_t at = 0; at < columns; at++) {
+            table[at] -= values[at];
+            twice[one][at] = 2 * values[at];
+        }
     }
     for (size_t one = 0; one < 8; one++) {
-        const int64_t *values = one < rows ? flips->numbers + (row + one) * flips->columns + strip->column : NULL;
         for (size_t entry = 0; entry < (size_t)1 << one; entry++) {
             const int64_t *from = table + entry * width;
             int64_t *to = table + (entry + ((size_t)1 << one)) * width;
-            for (size_t at = 0; at < width; at++) to[at] = from[at] + (values != NULL && at < columns ? 2 * values[at] : 0);
+            for (size_t at = 0; at < width; at++) to[at] = from[at] + twice[one][at];
         }
     }
+}
+
+static inline uint64_t signs_of(const Flips *flips, size_t flip, size_t word) {
+    return mixed(flips->key + ((flips->first + flip) * flips->words + word + 1) * GOLDEN);
 }
 
 /* Adds to every flip's totals what one word of its signs makes of 64 rows. */
 static inline void add_word(const Flips *flips, const Strip *strip, size_t word, const size_t width) {
     for (size_t flip = 0; flip < flips->count; flip++) {
-        uint64_t signs = mixed(flips->key + ((flips->first + flip) * flips->words + word + 1) * GOLDEN);
-        int64_t totals[WIDEST], *kept = strip->totals + flip * width;
-        for (size_t at = 0; at < width; at++) totals[at] = kept[at];
+        uint64_t signs = signs_of(flips, flip, word);
+        int64_t *totals = strip->totals + flip * width;
         for (size_t byte = 0; byte < BYTES; byte++) {
             const int64_t *entry = strip->tables + (byte * ENTRIES + (signs >> (8 * byte) & 255)) * width;
             for (size_t at = 0; at < width; at++) totals[at] += entry[at];
         }
-        for (size_t at = 0; at < width; at++) kept[at] = totals[at];
+    }
+}
+
+#ifdef HAS_AVX2
+/* The same; the totals of a flip stay in registers. */
+__attribute__((target("avx2"))) static inline void add_word_avx2(const Flips *flips, const Strip *strip, size_t word,
+                                                                  const size_t width) {
+    for (size_t flip = 0; flip < flips->count; flip++) {
+        uint64_t signs = signs_of(flips, flip, word);
+        __m256i totals[WIDEST / STEP], *kept = (__m256i *)(void *)(strip->totals + flip * width);
+        for (size_t at = 0; at < width / STEP; at++) totals[at] = _mm256_loadu_si256(kept + at);
+#pragma GCC unroll 8
+        for (size_t byte = 0; byte < BYTES; byte++) {
+            const int64_t *entry = strip->tables + (byte * ENTRIES + (signs >> (8 * byte) & 255)) * width;
+            for (size_t at = 0; at < width / STEP; at++)
+                totals[at] = _mm256_add_epi64(totals[at], _mm256_loadu_si256((const __m256i *)(const void *)entry + at));
+        }
+        for (size_t at = 0; at < width / STEP; at++) _mm256_storeu_si256(kept + at, totals[at]);
+    }
+}
+#endif
+
+typedef void (*AddWord)(const Flips *flips, const Strip *strip, size_t word, const size_t width);
+
+static inline void sum_width(const Flips *flips, const Strip *strip, const size_t width, AddWord add) {
+    size_t columns = flips->columns - strip->column < width ? flips->columns - strip->column : width;
+    memset(strip->totals, 0, flips->count * width * sizeof *strip->totals);
+    for (size_t word = 0; word < flips->words; word++) {
+        for (size_t byte = 0; byte < BYTES; byte++)
+            fill_table(flips, strip, 64 * word + 8 * byte, strip->tables + byte * ENTRIES * width, width);
+        add(flips, strip, word, width);
+    }
+    /* A few flips at a time, whose totals stay in the nearest cache. */
+    for (size_t from = 0; from < flips->count; from += NEAR) {
+        size_t to = flips->count - from < NEAR ? flips->count : from + NEAR;
+        for (size_t column = 0; column < columns; column++) {
+            int64_t *sums = flips->sums + (strip->column + column) * flips->count;
+            for (size_t flip = from; flip < to; flip++) sums[flip] = strip->totals[flip * width + column];
+        }
     }
 }
 
 /* A width that the compiler knows keeps the totals in registers. */
-static inline void add_any(const Flips *flips, const Strip *strip, size_t word) {
+static inline void sum_any(const Flips *flips, const Strip *strip, AddWord add) {
     switch (strip->width) {
-        case 4: add_word(flips, strip, word, 4); break;
-        case 8: add_word(flips, strip, word, 8); break;
-        case 12: add_word(flips, strip, word, 12); break;
-        default: add_word(flips, strip, word, WIDEST);
+        case 4: sum_width(flips, strip, 4, add); break;
+        case 8: sum_width(flips, strip, 8, add); break;
+        case 12: sum_width(flips, strip, 12, add); break;
+        default: sum_width(flips, strip, WIDEST, add);
     }
 }
 
 #ifdef HAS_AVX2
-__attribute__((target("avx2"), flatten)) static void add_avx2(const Flips *flips, const Strip *strip, size_t word) {
-    add_any(flips, strip, word);
+__attribute__((target("avx2"), flatten)) static void sum_avx2(const Flips *flips, const Strip *strip) {
+    sum_any(flips, strip, add_word_avx2);
 }
 #endif
 
-static void add(const Flips *flips, const Strip *strip, size_t word) {
+static void sum_strip(const Flips *flips, const Strip *strip) {
 #ifdef HAS_AVX2
     if (__builtin_cpu_supports("avx2")) {
-        add_avx2(flips, strip, word);
+        sum_avx2(flips, strip);
         return;
     }
 #endif
-    add_any(flips, strip, word);
-}
-
-static void sum_strip(const Flips *flips, const Strip *strip) {
-    size_t columns = flips->columns - strip->column < strip->width ? flips->columns - strip->column : strip->width;
-    memset(strip->totals, 0, flips->count * strip->width * sizeof *strip->totals);
-    for (size_t word = 0; word < flips->words; word++) {
-        for (size_t byte = 0; byte < BYTES; byte++)
-            fill_table(flips, strip, 64 * word + 8 * byte, strip->tables + byte * ENTRIES * strip->width);
-        add(flips, strip, word);
-    }
-    for (size_t flip = 0; flip < flips->count; flip++)
-        memcpy(flips->sums + flip * flips->columns + strip->column, strip->totals + flip * strip->width, columns * sizeof(int64_t));
+    sum_any(flips, strip, add_word);
 }
 
 /* False where there is no memory. */
@@ -142,7 +175,7 @@ static PyObject *summed(Flips flips) {
     return PyErr_NoMemory();
 }
 
-/* sums(numbers, columns, key, first, count): int64 rows in, a row of int64 sums out for each flip. */
+/* sums(numbers, columns, key, first, count): int64 rows in, for each column its int64 sums under all flips out. */
 static PyObject *py_sums(PyObject *module, PyObject *arguments) {
     Py_buffer numbers;
     Py_ssize_t columns, first, count;

@@ -41,6 +41,11 @@ class ReportContext:
         """The results as input for the analyses."""
         return input_from_results(self.results)
 
+    @property
+    def has_queries(self) -> bool:
+        """Whether the page has the table of queries: something was measured."""
+        return self.results.is_judged or self.results.answers is not None
+
     @cached_property
     def comparison(self) -> Comparison | None:
         """The comparison of the systems; None if no measure ranks them."""

@@ -22,7 +22,7 @@ class SvgChart:
     """A chart as SVG with a title and a text alternative.
 
     `narrow` is the chart for a phone, None if the first fits; `small` charts are laid out side by side. Of charts with a
-    `measure`, the page shows those of its measure.
+    `measure`, the page shows those of its measure. `parts` are counts in words with their addresses, empty for a count of 0.
     """
 
     title: str
@@ -31,6 +31,7 @@ class SvgChart:
     narrow: Markup | None = None
     small: bool = False
     measure: str = ""
+    parts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

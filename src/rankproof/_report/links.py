@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import urlencode
 
@@ -34,3 +34,18 @@ def linked(table: Table, links_of: RowLinks) -> Table:
         (row, places[name]): link for row, record in enumerate(rows) for name, link in links_of(record).items() if name in places
     }
     return replace(table, links=links)
+
+
+def with_system_links(table: Table, systems: Collection[str]) -> Table:
+    """The table with an address for each system of its column `system` and in each column of a system: its worst queries.
+
+    A table with addresses stays.
+    """
+    if table.links:
+        return table
+
+    def links(row: Mapping[str, CellValue]) -> dict[str, str]:
+        named = {"system": row["system"]} if "system" in row else {name: name for name in row}
+        return {column: pair_link(str(name), None) for column, name in named.items() if name in systems}
+
+    return linked(table, links)

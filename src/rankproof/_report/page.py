@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -15,11 +17,11 @@ from markupsafe import Markup, escape
 
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._data.text import pluralise
-from rankproof._io.escape import json_block
 from rankproof._render.table import shown_head, shown_rows
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
 from rankproof._report.explorer import explorer_blocks
+from rankproof._report.links import with_system_links
 from rankproof._report.sections import FOLDED_SECTIONS, OPEN_SECTIONS, UNJUDGED_FOLDED, UNJUDGED_SECTIONS
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import escape_invisible
@@ -42,6 +44,7 @@ SCRIPTS = (
     "explorer.js",
     "measure-switch.js",
     "sorted-tables.js",
+    "number-links.js",
     "page.js",
 )
 """In execution order; together they are one script."""
@@ -163,7 +166,7 @@ def render_report(
         build_sections(folded, context),
         {
             **explorer_json(results, shown=(context.leading, context.runner_up) if results.is_judged else None),
-            **({"served": json_block(served)} if served else {}),
+            **({"served": packed_block(served)} if served else {}),
         },
         links=links,
         connect="'self'" if served else "'none'",
@@ -212,12 +215,24 @@ def explorer_json(
     """
     if not results.is_judged and results.answers is None:
         return {}
-    return {key: json_block(value) for key, value in explorer_blocks(results, pairs, shown).items()}
+    return {key: packed_block(value) for key, value in explorer_blocks(results, pairs, shown).items()}
+
+
+def packed_block(value: Any) -> Markup:
+    """The value as compressed JSON for a <script type="text/plain"> element, the same bytes for the same value."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return Markup(base64.b64encode(zlib.compress(text.encode())).decode())
 
 
 def build_sections(builders: Sequence[Callable[[ReportContext], Section | None]], context: ReportContext) -> list[Section]:
-    """The sections in their order, without those that have nothing to show."""
-    return [section for build in builders if (section := build(context)) is not None]
+    """The sections in their order, without those that have nothing to show; rows of systems lead to their queries."""
+    sections = (section for build in builders if (section := build(context)) is not None)
+    return [_with_system_links(section, context.system_runs) if context.has_queries else section for section in sections]
+
+
+def _with_system_links(section: Section, systems: Collection[str]) -> Section:
+    tables, folded = (tuple(with_system_links(table, systems) for table in part) for part in (section.tables, section.folded))
+    return replace(section, tables=tables, folded=folded)
 
 
 def report_facts(results: ExperimentResult) -> list[str]:

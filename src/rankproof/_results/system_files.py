@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from rankproof._data.answers import Answer, Answers, AnswerState, AnswerUsage
+from rankproof._data.answers import Answer, Answers, AnswerState, AnswerUsage, SearchCall
 from rankproof._data.replies import RecordedReply
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._formats.json import json_line, parsed_lines
@@ -67,6 +67,7 @@ class _AnswerLine:
     given: tuple[str, ...] | None
     state: AnswerState
     usage: AnswerUsage | None = None
+    searches: tuple[SearchCall, ...] | None = None
 
 
 def read_answers_file(folder: str) -> dict[str, Answers]:
@@ -81,7 +82,7 @@ def read_answers_file(folder: str) -> dict[str, Answers]:
         further = repeats.setdefault(read.system, {}).setdefault(read.query, [])
         if read.query in own and not is_repeat(values.plain, read.query, len(further) + 2, source.name, line):
             raise values.error(f"query {for_message(read.query)} is there twice", DAMAGED_FIX)
-        answer = Answer(read.answer, read.cited, read.given, read.state, read.usage)
+        answer = Answer(read.answer, read.cited, read.given, read.state, read.usage, read.searches)
         if own.setdefault(read.query, answer) is not answer:
             further.append(answer)
     return {name: Answers(own, source=source.name, repeats=repeats[name]) for name, own in answers.items()}

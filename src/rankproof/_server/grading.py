@@ -140,7 +140,7 @@ class Grading(Feature):
     def _why_not(self, results: ExperimentResult) -> str:
         page = self._views.judging_page
         if page is None:
-            return "start `rankproof serve` with --judge to grade documents"
+            return "start `rankproof serve` with --judge to grade documents, and with --edit to prove changes"
         if self._views.is_drawn:
             return "--label draws questions at random; start `rankproof serve` with --judge to grade documents by choice"
         try:

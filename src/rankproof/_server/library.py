@@ -91,7 +91,7 @@ class ResultsLibrary:
 
     def entries(self) -> list[LibraryEntry]:
         """The current folders; an id is never reused for another folder."""
-        entries = dict.fromkeys((*self._given, *(folder for path in self._paths for folder in _results_folders(path))))
+        entries = dict.fromkeys((*self._given, *(folder for path in self._paths for folder in results_folders(path))))
         with self._lock:
             ids = {path: self._ids.setdefault(path, str(len(self._ids) + 1)) for path in entries}
         return [LibraryEntry(id, path, path not in self._given) for path, id in ids.items()]
@@ -104,7 +104,7 @@ class ResultsLibrary:
         """The id of a results folder that was written now."""
         path = os.path.abspath(folder)
         with self._lock:
-            if not any(path in _results_folders(known) for known in self._paths):
+            if not any(path in results_folders(known) for known in self._paths):
                 self._paths.append(path)
         return next(entry.id for entry in self.entries() if entry.path == path)
 
@@ -177,10 +177,10 @@ def _load(entry: LibraryEntry) -> ExperimentResult:
 
 def has_results(path: str) -> bool:
     """Whether the path is a results folder or contains one."""
-    return any(_results_folders(path))
+    return any(results_folders(path))
 
 
-def _results_folders(path: str) -> Iterator[str]:
+def results_folders(path: str) -> Iterator[str]:
     """The folder itself if it has results, else the results folders in it."""
     if os.path.lexists(os.path.join(path, RESULT_FILE)):
         yield path

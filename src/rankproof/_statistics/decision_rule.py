@@ -221,7 +221,7 @@ def risks(estimates: PairEstimates, margin: float, looks: Looks = "one") -> Risk
     """The risk of each of at least two systems that its mean is more than the margin below that of a rival."""
     scores = estimates.scores(margin)
     # Only systems that may be best can be chosen by luck; counting all would demand more of a decision among two good ones.
-    race = int(race_sizes(scores[None], np.array([estimates.best]))[0])
+    race = int(race_sizes(scores[None, :, estimates.best], np.array([estimates.best]))[0])
     needed = needed_scores(margin / estimates.errors, race, looks, rival_correlations(estimates, margin))
     chances, limits = normal_above(scores), normal_above(needed)
     # The rival that matters is the one nearest to its own limit, which need not be the one with the largest risk.
@@ -234,11 +234,14 @@ def risks(estimates: PairEstimates, margin: float, looks: Looks = "one") -> Risk
     return Risks(chances[at, rival], limits[at, rival], tuple(rival.tolist()), race, below)
 
 
-def race_sizes(scores: FloatArray, best: IntArray) -> IntArray:
-    """How many systems could be within the margin of the best one, itself included, for each matrix of scores; at least two."""
-    against = np.take_along_axis(scores, best[:, None, None], axis=2)[:, :, 0]
-    np.put_along_axis(against, best[:, None], np.inf, axis=1)
-    return np.asarray(np.maximum(2, (against > _IN_RACE).sum(axis=1)))
+def race_sizes(against: FloatArray, best: IntArray) -> IntArray:
+    """How many systems could be within the margin of the best one, itself included; at least two.
+
+    A row of `against` contains the scores of all systems against the best one of that row.
+    """
+    # The score of a system against itself is not a number.
+    others = np.arange(against.shape[1]) != best[:, None]
+    return np.asarray(np.maximum(2, 1 + ((against > _IN_RACE) & others).sum(axis=1)))
 
 
 def rival_correlations(estimates: PairEstimates, margin: float) -> FloatArray:

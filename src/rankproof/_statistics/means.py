@@ -30,8 +30,7 @@ def draw_means(
     assert n > 1, "one query has no variance"
     means = np.array([weighted_mean(column, weights) for column in values.T])
     scale = _scale(influence(values, means, weights))
-    for at in range(systems):
-        scale[at][at] += further / (2 * n * n)
+    scale[np.diag_indices(systems)] += further / (2 * n * n)
     factor = _factor(scale)
     freedom = degrees_of_freedom(n, weights)
     normals = VariateStream(seed, "normals").normals(draws * systems).reshape(draws, systems)
@@ -111,7 +110,7 @@ def degrees_of_freedom(n: int, weights: FloatArray | None = None) -> float:
     return max(1.0, effective_size(n, weights) - 1)
 
 
-def _scale(influences: FloatArray) -> list[list[float]]:
+def _scale(influences: FloatArray) -> FloatArray:
     """The covariance of the means: that of the influences over n, from exact sums of products of whole numbers."""
     n = len(influences)
     bits = (_DOUBLE_BITS - n.bit_length()) // 2
@@ -121,25 +120,22 @@ def _scale(influences: FloatArray) -> list[list[float]]:
     lower = np.rint((influences - upper * math.ldexp(unit, bits)) / unit)
     cross = upper.T @ lower
     sums = np.ldexp(upper.T @ upper, 2 * bits) + np.ldexp(cross + cross.T, bits) + lower.T @ lower
-    scale: list[list[float]] = (sums * (unit * unit / (n * (n - 1)))).tolist()
+    scale: FloatArray = sums * (unit * unit / (n * (n - 1)))
     return scale
 
 
-def _factor(scale: list[list[float]]) -> FloatArray:
+def _factor(scale: FloatArray) -> FloatArray:
     """A lower triangular root of the scale, which may be singular; from L D L', in which equal rows stay equal."""
-    size = len(scale)
-    unit, pivots = [[0.0] * size for _ in range(size)], [0.0] * size
-    for row in range(size):
-        for column in range(row):
-            inner = scale[row][column]
-            for before in range(column):
-                inner -= unit[row][before] * unit[column][before] * pivots[before]
-            unit[row][column] = inner / pivots[column] if pivots[column] else 0.0
-        left = scale[row][row]
-        for before in range(row):
-            left -= unit[row][before] * unit[row][before] * pivots[before]
-        unit[row][row], pivots[row] = 1.0, left if left > _NO_VARIANCE * scale[row][row] else 0.0
-    root: FloatArray = np.array(unit) * np.array([math.sqrt(pivot) for pivot in pivots])
+    size, left = len(scale), scale.copy()
+    unit, pivots = np.eye(size), np.zeros(size)
+    # One outer product at a time: each element has its terms subtracted in the same order on every machine.
+    for at in range(size):
+        pivot = left[at, at]
+        if pivot > _NO_VARIANCE * scale[at, at]:
+            pivots[at] = pivot
+            below = unit[at + 1 :, at] = left[at + 1 :, at] / pivot
+            left[at + 1 :, at + 1 :] -= below[:, None] * below * pivot
+    root: FloatArray = unit * np.sqrt(pivots)
     return root
 
 

@@ -17,8 +17,9 @@ MAX_EXACT_QUERIES = 14
 MAX_SAMPLED_QUERIES = 20_000
 """With more queries than this, p is from the expansion of the distribution of the sum, which is more accurate than sampling."""
 _WORD = 64
-# A block of sums takes 64 kB per system in C; numpy also holds the signs of all queries, so its blocks are smaller.
-_BLOCK = {"native": 1 << 13, "numpy": 1 << 10}
+_ROUNDING = 1e-12
+# A block of sums takes 32 kB per system in C; numpy also holds the signs of all queries, so its blocks are smaller.
+_BLOCK = {"native": 1 << 12, "numpy": 1 << 10}
 _FLIP_CELLS = 1 << 22
 
 
@@ -115,13 +116,13 @@ def _common_step(sizes: FloatArray) -> float:
 
 
 def signed_sums(numbers: IntArray, seed: int, first: int, count: int, kernel: Kernel) -> IntArray:
-    """The sums of each column under the sign flips from `first` on, a row each; bit q of a flip keeps the sign of query q."""
+    """The sums of each column, a row each, under the sign flips from `first` on; bit q of a flip keeps the sign of query q."""
     key = stream_key(seed, "flips")
     if kernel == "native":
         from rankproof._native import permutation
 
         sums = permutation.sums(np.ascontiguousarray(numbers), numbers.shape[1], key, first, count)
-        return np.frombuffer(sums, np.int64).reshape(count, -1)
+        return np.frombuffer(sums, np.int64).reshape(-1, count)
     per_flip = -(-len(numbers) // _WORD)
     # Little-endian on every machine, so that bit q belongs to query q.
     bits = random_words(key, first * per_flip, count * per_flip).astype("<u8").view(np.uint8).reshape(count, -1)
@@ -129,25 +130,24 @@ def signed_sums(numbers: IntArray, seed: int, first: int, count: int, kernel: Ke
 
 
 def all_signed_sums(numbers: ExactSum) -> IntArray:
-    """The sums under all 2^n sign flips."""
+    """The sums of each column, a row each, under all 2^n sign flips."""
     queries = np.arange(len(numbers.numbers))
     kept = (np.arange(2 ** len(queries))[:, None] >> queries) & 1
     return _signed(kept.astype(np.float64), numbers.numbers)
 
 
 def _signed(kept: FloatArray, numbers: IntArray) -> IntArray:
-    """The sum of the kept values minus that of the flipped ones."""
-    sums: IntArray = 2 * products(kept, numbers) - numbers.sum(axis=0)
-    return sums
+    """The sum of the kept values minus that of the flipped ones, a row for each column."""
+    return np.ascontiguousarray((2 * products(kept, numbers) - numbers.sum(axis=0)).T)
 
 
 def _extreme_counts(numbers: ExactSum, sums: IntArray, pairs: BoolArray, kernel: Kernel) -> IntArray:
     """For each of these pairs of columns, the number of flips with a difference at least as large as the observed one."""
-    observed, columns = numbers.numbers.sum(axis=0), np.ascontiguousarray(sums.T)
+    observed = numbers.numbers.sum(axis=0)
     first, second = np.nonzero(np.tril(pairs, -1))
     least = np.abs(observed[first] - observed[second]) - numbers.rounding_slack
-    hits = np.diag(np.full(len(observed), len(sums), np.int64))
-    hits[first, second] = hits[second, first] = _count_far(columns, first, second, least, kernel)
+    hits = np.diag(np.full(len(observed), sums.shape[1], np.int64))
+    hits[first, second] = hits[second, first] = _count_far(sums, first, second, least, kernel)
     return hits
 
 
@@ -181,6 +181,58 @@ def label_p(values: FloatArray, sizes: Sequence[int], *, samples: int, seed: int
     for first in range(0, samples, block):
         permuted = numbers.numbers[_label_permutations(len(values), seed, first, min(block, samples - first))]
         hits += (np.abs(_sums(permuted, starts) - expected) >= least).sum(axis=0)
+    return np.asarray((1 + hits) / (1 + samples))
+
+
+def group_label_p(
+    values: FloatArray,
+    segments: Sequence[BoolArray],
+    weights: FloatArray | None = None,
+    groups: IntArray | None = None,
+    *,
+    samples: int,
+    seed: int,
+) -> FloatArray:
+    """Two-sided p of the difference between each segment and the rest, for each column, by permutations of groups of queries.
+
+    Each segment marks its queries. A permutation gives each group the share of another group in the segment; the part of a group
+    that is apart from its own mean turns its sign, so that a segment may hold some queries of a group. Without groups the
+    weighted queries are permuted.
+    """
+    places = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    own = np.ones(len(values)) if weights is None else np.asarray(weights)
+    sizes, sums = _sums_by_group(own[:, None], places)[:, 0], _sums_by_group(values * own[:, None], places)
+    apart = (values - (sums / sizes[:, None])[places]) * own[:, None]
+    return np.array([_segment_p(sizes, sums, *_shares(inside, own, places, sizes, apart), samples, seed) for inside in segments])
+
+
+def _sums_by_group(values: FloatArray, places: IntArray) -> FloatArray:
+    return np.column_stack([np.bincount(places, column) for column in values.T]).astype(np.float64)
+
+
+def _shares(
+    inside: BoolArray, own: FloatArray, places: IntArray, sizes: FloatArray, apart: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The share of each group that is in the segment, and how far the sum of these queries is from this share of the group."""
+    return _sums_by_group((own * inside)[:, None], places)[:, 0] / sizes, _sums_by_group(apart * inside[:, None], places)
+
+
+def _segment_p(sizes: FloatArray, sums: FloatArray, shares: FloatArray, apart: FloatArray, samples: int, seed: int) -> FloatArray:
+    """The p of one segment: the share of permutations with at least its difference, the observed one among them."""
+    whole, total = sums.sum(axis=0), sizes.sum()
+
+    def differences_of(permuted: FloatArray, signs: FloatArray) -> FloatArray:
+        size, inner = (permuted @ sizes)[:, None], permuted @ sums + signs @ apart
+        return np.asarray(np.abs(inner / size - (whole - inner) / (total - size)))
+
+    observed = differences_of(shares[None], np.ones((1, len(sizes))))[0]
+    least = observed - _ROUNDING * np.maximum(np.abs(sums).max(axis=0) / sizes.min(), observed)
+    hits, block = np.zeros(sums.shape[1], np.int64), max(1, _LABEL_CELLS // len(sizes))
+    for first in range(0, samples, block):
+        count = min(block, samples - first)
+        bits = random_words(stream_key(seed, "flips"), first * len(sizes), count * len(sizes)).reshape(count, -1)
+        signs = np.where(bits >> np.uint64(_WORD - 1), 1.0, -1.0)
+        hits += (differences_of(shares[_label_permutations(len(sizes), seed, first, count)], signs) >= least).sum(axis=0)
     return np.asarray((1 + hits) / (1 + samples))
 
 

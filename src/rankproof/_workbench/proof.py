@@ -34,7 +34,7 @@ from rankproof._tune.space import Settings, Space, settings_text
 from rankproof._tune.systems import SystemObjective
 from rankproof._tune.tables import TUNED, tuned_toml
 from rankproof._tune.tuning import TunedResult, TuningPlan, tune_objective
-from rankproof._workbench.fusion import DEPTH, FusionBench, fused_run
+from rankproof._workbench.fusion import DEPTH, WEIGHTS, FusionBench, fused_run
 from rankproof._workbench.live import SystemSource
 from rankproof._workbench.stage_settings import part_settings, usual_values
 from rankproof.errors import UsageError, for_message
@@ -76,7 +76,8 @@ class FusionProof:
     def __init__(self, source: BenchSource, name: str, fusion: FusionBench, changes: Changes, stage: SystemSource | None) -> None:
         self.name, self._fusion, self._opened = name, fusion, stage
         self._depth = fusion.fused.changed(changes)[DEPTH]
-        self.space = fusion.space(changed_keys(changes), changes)
+        # A fusion that was only chosen differs from its parts by its weights.
+        self.space = fusion.space(changed_keys(changes) or [WEIGHTS], changes)
 
     def objective(self) -> Any:
         """The values of fused runs."""
@@ -138,6 +139,8 @@ def changed_keys(changes: Changes) -> list[str]:
 def _tuned_system(opened: SystemSource, keys: Sequence[str]) -> TunedSystem:
     """The system with the usual values of what was changed; what is written by hand cannot be chosen by other queries."""
     systems = opened.experiment.systems
+    if not keys:
+        raise UsageError("a proof keeps the depth, and nothing else was changed", fix="change another setting")
     settings = part_settings(systems, opened.stage)
     for key in keys:
         if key in settings and settings[key].setting.key != "weights" and not usual_values(settings[key]):

@@ -29,7 +29,7 @@ OF = "of"
 """The change that makes B a fusion of stored systems."""
 _MOST_DATASETS, _MOST_FUSIONS, _MOST_REBUILT = 2, 4, 8
 _CLOSE = 1e-9
-_NEEDS_EDIT = "start `rankproof serve` with --edit to run systems again"
+_NEEDS_EDIT = "start `rankproof serve` with --edit to run systems again and to prove changes"
 T = TypeVar("T")
 
 
@@ -63,18 +63,18 @@ class SystemsWorkbench:
     def knobs(self, source: BenchSource, system: str, changes: Changes) -> KnobList:
         """The settings of a system; those that need the experiment are left out where it is not known, with the reason."""
         fusion = self._fusion(source, system, changes)
-        notes: list[str] = []
+        needs_edit = "" if self.edit else _NEEDS_EDIT
         knobs = list(fusion_knobs(fusion.fused, _own(changes))) if isinstance(fusion, FusionBench) else []
         if OF in changes:
             why = "a fusion that is chosen here is no system of the experiment"
-            return KnobList(tuple(knobs), why, "it is computed from stored rankings", ())
+            return KnobList(tuple(knobs), why, "it is computed from stored rankings", needs_edit)
         try:
             opened = self._source(source, system)
         except RankproofError as error:
-            return KnobList(tuple(knobs), str(error), str(error), tuple(notes))
+            return KnobList(tuple(knobs), str(error), str(error), needs_edit)
         knobs += stage_knobs(opened.experiment.systems, opened.stage, changes, but=bool(knobs))
         cannot_search = _reason(lambda: check_searches(opened.stage))
-        return KnobList(tuple(knobs), cannot_search, "" if self.edit else _NEEDS_EDIT, tuple(notes))
+        return KnobList(tuple(knobs), cannot_search, needs_edit, needs_edit)
 
     def search(self, source: BenchSource, system: str, changes: Changes, text: str) -> LiveRanking:
         """The ranking of a typed query with the changes."""

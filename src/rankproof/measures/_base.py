@@ -8,6 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -346,6 +347,10 @@ class Measure(ABC):
         return replace(self, **{self.at: at})
 
     def __str__(self) -> str:
+        return self._notation
+
+    @cached_property
+    def _notation(self) -> str:
         at = None if self.at is None else getattr(self, self.at)
         inside = ",".join(f"{name}={format_parameter(value)}" for name, value in self._changed().items())
         return self.name + (f"({inside})" if inside else "") + ("" if at is None else f"@{format_parameter(at)}")

@@ -91,7 +91,7 @@ class AnswerStateMeasure(AnswerMeasure):
 
 
 ABSTAINING_ANSWER = (
-    " An answer abstains by its state, or if its sentences only decline to answer, in one of twelve languages; a note counts"
+    " An answer abstains by its state, or if its sentences only decline to answer, in one of fourteen languages; a note counts"
     " the latter."
 )
 

@@ -158,14 +158,15 @@ def parse_measure(
 
 def parse_measures(texts: MeasureLike | Iterable[MeasureLike]) -> list[Measure]:
     """Every measure that the texts name, in order, without repeats."""
-    is_cached = isinstance(texts, str) and not _NAMES_FILE.search(texts)
-    return list(_parse_text(texts) if is_cached and isinstance(texts, str) else _parse_entries(texts))
+    named = (texts,) if isinstance(texts, str) else tuple(texts) if isinstance(texts, list | tuple) else ()
+    is_cached = bool(named) and all(isinstance(text, str) and not _NAMES_FILE.search(text) for text in named)
+    return list(_parse_texts(named) if is_cached else _parse_entries(texts))
 
 
-# A loop over queries parses the same text each time.
+# A loop over queries parses the same texts each time.
 @lru_cache(maxsize=256)
-def _parse_text(text: str) -> tuple[Measure, ...]:
-    return _parse_entries([text])
+def _parse_texts(texts: tuple[str, ...]) -> tuple[Measure, ...]:
+    return _parse_entries(texts)
 
 
 def _parse_entries(texts: MeasureLike | Iterable[MeasureLike]) -> tuple[Measure, ...]:
@@ -354,7 +355,7 @@ def is_own_name(name: str) -> bool:
 def forget_parsed() -> None:
     """Makes every text to be parsed again, as a name has a new meaning."""
     _parse_list.cache_clear()
-    _parse_text.cache_clear()
+    _parse_texts.cache_clear()
 
 
 def _measure_named(name: str) -> Measure:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._analysis.compare.counted_queries import conversations, conversations_note, repeated_queries_note
+from rankproof._analysis.compare.counted_queries import by_conversation, conversations, conversations_note, repeated_queries_note
 from rankproof._analysis.compare.decide_systems import ComparedSystems, DecisionRule, decide_systems
 from rankproof._analysis.compare.decision_data import (
     answering_notes,
@@ -55,12 +55,13 @@ from rankproof._analysis.decision.scenarios import doubt_table
 from rankproof._analysis.inputs import AnalysisInput, checked_system, named_measure
 from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import Grouping
+from rankproof._data.arrays import IntArray
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise
 from rankproof._data.view import Deferred, View, ViewedTables
 from rankproof._results.decision_settings import Completeness, LabelsBy
 from rankproof._results.experiment_result import reused_replies
-from rankproof._statistics.decision_rule import MarginLike, group_means
+from rankproof._statistics.decision_rule import MarginLike
 from rankproof._statistics.options import Looks
 from rankproof.measures._base import Measure
 
@@ -186,7 +187,7 @@ def compare_inputs(
     systems = ComparedSystems.of(_with_labels(kept, whole.measures[0], labels), whole, costs_of)
     joined, shown_baseline = systems.joined, named if named in kept.systems else default_baseline(kept)
     against = None if named is None else shown_baseline
-    grouped = ((values, _by_conversation(kept, values, options)) for values in (joined, *others))
+    grouped = ((values, by_conversation(values, _tested_groups(kept, values, options))) for values in (joined, *others))
     tested = [(values, _tested(units, against, pairs, options)) for values, units in grouped]
     decision = decide_systems(systems, rule, named=named, baseline=shown_baseline)
     decision = replace(decision, reused_replies=reused_replies(inputs.system_runs))
@@ -199,7 +200,7 @@ def compare_inputs(
         *_power_notes(tested[0][1], joined, options),
     )
     comparison = _comparison(tested, decision, shown_baseline, named is not None, empty, notes, options)
-    return _with_further_tables(comparison, joined, groupings, against)
+    return _with_further_tables(comparison, joined, groupings, against, _tested_groups(kept, joined, options))
 
 
 def _with_labels(inputs: AnalysisInput, measure: Measure, labels: str | None) -> AnalysisInput:
@@ -215,7 +216,9 @@ def _decision_notes(systems: ComparedSystems, decision: Decision, options: Compa
     yield from unknown_cost_notes(systems.costs, systems.inputs.systems)
     yield from timing_notes(systems.inputs, systems.costs)
     yield from systems.joined.notes
-    yield from conversations_note(systems.groups, is_tested=options.test in WEIGHTED_TESTS)
+    is_tested = options.test in WEIGHTED_TESTS
+    counted = "risks, intervals and p count conversations" if is_tested else "risks count conversations, p each question"
+    yield from conversations_note(systems.groups, counted)
     yield from repeated_queries_note(systems.copies)
     yield from outside_range_note(decision)
     if not decision.is_corrected:
@@ -223,11 +226,15 @@ def _decision_notes(systems: ComparedSystems, decision: Decision, options: Compa
 
 
 def _with_further_tables(
-    comparison: Comparison, joined: JoinedValues, groupings: Sequence[Grouping], baseline: str | None
+    comparison: Comparison,
+    joined: JoinedValues,
+    groupings: Sequence[Grouping],
+    baseline: str | None,
+    groups: IntArray | None,
 ) -> Comparison:
     """The comparison with its repeated answers and segments before its tables, and the sources of doubt after them."""
     decision = comparison.decision
-    segments, tables = segment_tables(joined, groupings, compared_pairs(decision, baseline), comparison.options)
+    segments, tables = segment_tables(joined, groupings, compared_pairs(decision, baseline), comparison.options, groups)
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     repeats = () if decision.repeats is None else (repeats_table(decision.repeats, str(decision.measure)),)
     doubt = (table,) if (table := doubt_table(decision)) is not None else ()
@@ -253,20 +260,9 @@ def _known_costs(inputs: AnalysisInput) -> dict[str, float]:
     return {name: cost for name, cost in inputs.decision_settings.costs.items() if name in inputs.systems}
 
 
-def _by_conversation(inputs: AnalysisInput, joined: JoinedValues, options: CompareOptions) -> JoinedValues:
-    """The mean of each conversation, with its turns as its weight, for the tests that can be weighted."""
-    groups = conversations(inputs, joined.queries) if options.test in WEIGHTED_TESTS else None
-    if groups is None:
-        return joined
-    by_measure = [group_means(values, joined.weights, groups) for values in joined.values]
-    weights = by_measure[0][1]
-    return replace(
-        joined,
-        queries=tuple(f"conversation {at}" for at in range(len(weights))),
-        values=np.array([values for values, _ in by_measure]),
-        weights=None if (weights == weights[0]).all() else weights,
-        missing=None,
-    )
+def _tested_groups(inputs: AnalysisInput, joined: JoinedValues, options: CompareOptions) -> IntArray | None:
+    """The conversations, for the tests that can be weighted."""
+    return conversations(inputs, joined.queries) if options.test in WEIGHTED_TESTS else None
 
 
 def _tested(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +17,7 @@ from rankproof._data.answers import SESSION_FIELD
 from rankproof._data.arrays import IntArray
 from rankproof._data.dataset import Query
 from rankproof._data.text import pluralise
+from rankproof._statistics.decision_rule import group_means
 from rankproof.errors import for_message
 
 _MAX_DIFFERENT, _FEW_COPIES = 0.8, 0.99
@@ -150,12 +152,26 @@ def conversations(inputs: AnalysisInput, queries: Sequence[str]) -> IntArray | N
     return np.array(own, dtype=np.int64)
 
 
-def conversations_note(groups: IntArray | None, *, is_tested: bool) -> Iterator[str]:
-    """That turns of a conversation depend on each other, and whether tests count them together."""
+def conversations_note(groups: IntArray | None, counted: str) -> Iterator[str]:
+    """That turns of a conversation depend on each other, and what counts them together."""
     if groups is not None:
-        what = pluralise(len(np.unique(groups)), "conversation")
-        p = "risks, intervals and p count conversations" if is_tested else "risks count conversations, p each question"
-        yield f"the {len(groups):,} questions are of {what}: {p}"
+        yield f"the {len(groups):,} questions are of {pluralise(len(np.unique(groups)), 'conversation')}: {counted}"
+
+
+def by_conversation(joined: JoinedValues, groups: IntArray | None) -> JoinedValues:
+    """The mean of each conversation, with its turns as its weight; the values as they are without conversations."""
+    if groups is None or len(np.unique(groups)) == len(groups):
+        return joined
+    by_measure = [group_means(values, joined.weights, groups) for values in joined.values]
+    weights = by_measure[0][1]
+    return replace(
+        joined,
+        queries=tuple(f"conversation {at}" for at in range(len(weights))),
+        values=np.array([values for values, _ in by_measure]),
+        weights=None if (weights == weights[0]).all() else weights,
+        missing=None,
+        asked=None,
+    )
 
 
 def repeated_queries_note(copies: IntArray | None) -> Iterator[str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from rankproof._analysis.decision.record import Costs, Decision, SystemRisk
 from rankproof._analysis.decision.repeats import repeated_answers
 from rankproof._analysis.inputs import AnalysisInput, checked_system, checked_system_name
 from rankproof._data.answers import Answers, mean_known
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, IntArray, list_numbers
 from rankproof._data.ordering import have_same_rankings
 from rankproof._data.run import NO_RANK, Run
 from rankproof._data.text import pluralise
@@ -185,8 +186,10 @@ def _values_with_options(
         # Files are evaluated as they are read, which is faster than reading whole runs first.
         runs, options = inputs.runs.sources, replace(options, files=inputs.runs.files)
     evaluated = evaluate_runs(inputs.qrels, runs_of_systems(runs, names), [measure], options)
-    by_query = [next(iter(system.measures.values())).per_query for system in evaluated.systems]
-    return np.array([[values[query] for values in by_query] for query in queries])
+    results = [next(iter(system.measures.values())) for system in evaluated.systems]
+    place = {query: at for at, query in enumerate(results[0].query_ids)}
+    rows = np.fromiter((place[query] for query in queries), np.int64, len(queries))
+    return np.stack([result.values[rows] for result in results], axis=1)
 
 
 def reversed_tie_values(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:
@@ -216,8 +219,17 @@ def with_relevant_documents(inputs: AnalysisInput, measure: Measure, queries: Se
     if measure.kind not in ("binary", "graded"):
         return [True] * len(queries)
     least = 1 if measure.kind == "graded" else least_relevant(inputs, measure)
-    are_relevant = [any(grade >= least for grade in inputs.qrels.get(query, {}).values()) for query in queries]
+    owners, grades = _grade_columns(inputs, queries)
+    are_relevant: list[bool] = (np.bincount(owners[grades >= least], minlength=len(queries)) > 0).tolist()
     return are_relevant if any(are_relevant) else [True] * len(queries)
+
+
+def _grade_columns(inputs: AnalysisInput, queries: Sequence[str]) -> tuple[IntArray, IntArray]:
+    """Every grade of these queries, with the index of its query before it."""
+    judged, nothing = inputs.qrels.as_dicts(), dict[str, int]()
+    by_query = [judged.get(query, nothing) for query in queries]
+    owners = list_numbers(np.fromiter(map(len, by_query), np.int64, len(by_query)))
+    return owners, np.fromiter(chain.from_iterable(map(dict.values, by_query)), np.int64, len(owners))
 
 
 def least_relevant(inputs: AnalysisInput, measure: Measure) -> int:
@@ -276,11 +288,10 @@ def left_out_queries_note(joined: JoinedValues, counted: Sequence[bool]) -> Iter
 
 def has_non_relevant(inputs: AnalysisInput, queries: Sequence[str]) -> bool:
     """Whether most queries have at least as many documents that were judged not relevant as relevant ones, as pools have."""
-    counted = 0
-    for query in queries:
-        grades = [grade for grade in inputs.qrels[query].values() if grade >= 0]
-        zeros = sum(grade < inputs.rel for grade in grades)
-        counted += zeros > 0 and 2 * zeros >= len(grades)
+    owners, grades = _grade_columns(inputs, queries)
+    judged = np.bincount(owners[grades >= 0], minlength=len(queries))
+    zeros = np.bincount(owners[(grades >= 0) & (grades < inputs.rel)], minlength=len(queries))
+    counted = int(((zeros > 0) & (2 * zeros >= judged)).sum())
     return counted >= _MIN_SHARE_WITH_NON_RELEVANT * len(queries)
 
 
@@ -331,13 +342,17 @@ def _cut_for(inputs: AnalysisInput, measure: Measure) -> AnalysisInput:
     options = inputs.read_options
     depths = [depth for depth in (options.depth, getattr(measure, "cutoff", None)) if depth is not None]
     depth, queries = min(depths, default=None), frozenset(inputs.result.queries)
-    runs = {name: top_rows(inputs.runs[name], options, queries, depth) for name in inputs.systems}
+    runs = {name: top_rows(run_of_queries(inputs.runs, name, queries), options, depth) for name in inputs.systems}
     return replace(inputs, runs=runs, read_options=replace(options, depth=depth))
 
 
-def top_rows(run: Run, options: ReadOptions, queries: frozenset[str], depth: int | None) -> Run:
-    """The run on these queries, cut at the depth where its rows are in the order of their scores and no tie is cut."""
-    run = run.restricted_to(queries)
+def run_of_queries(runs: Mapping[str, Run], name: str, queries: frozenset[str]) -> Run:
+    """The run of the system with these queries only."""
+    return runs.of_queries(name, queries) if isinstance(runs, RunSources) else runs[name].restricted_to(queries)
+
+
+def top_rows(run: Run, options: ReadOptions, depth: int | None) -> Run:
+    """The run, cut at the depth where its rows are in the order of their scores and no tie is cut."""
     is_plain = options.order == "score" and options.on_duplicate == "error" and not options.lower_is_better
     if depth is None or not is_plain or options.judged_only:
         return run

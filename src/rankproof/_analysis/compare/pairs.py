@@ -34,10 +34,12 @@ from rankproof._statistics.paired import (
     t_test_p,
 )
 from rankproof._statistics.permutation import fewest_queries, randomisation_p
+from rankproof.errors import UsageError
 from rankproof.measures._base import Measure
 
 Verdict = Literal["better", "worse", "equivalent", "same", "not significant"]
 _ROUNDING = 1e-12
+_MOST_SYSTEMS = 500
 _SWAPPED: dict[str, Verdict] = {
     "better": "worse",
     "worse": "better",
@@ -150,8 +152,19 @@ def _pairs(joined: JoinedValues, baseline: str | None) -> list[Pair]:
     if baseline is not None:
         at = names.index(checked_system_name(names, baseline))
         return [(place, system, at) for place in places for system in range(len(names)) if system != at]
+    _check_few_pairs(len(names))
     means = system_means(joined)
     return [_better_first(joined, means, place, *pair) for place in places for pair in combinations(range(len(names)), 2)]
+
+
+def _check_few_pairs(systems: int) -> None:
+    # Memory and time grow with the pairs, each of which gets a test, an interval and a row: 500 systems take 500 MB.
+    if systems > _MOST_SYSTEMS:
+        pairs = systems * (systems - 1) // 2
+        raise UsageError(
+            f"{systems:,} systems make {pairs:,} pairs; at most {_MOST_SYSTEMS} systems can be compared with each other",
+            fix="name a baseline to compare each system with, or fewer systems",
+        )
 
 
 def system_means(joined: JoinedValues) -> list[list[float]]:

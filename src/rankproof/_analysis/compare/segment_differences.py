@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from rankproof._analysis.compare.counted_queries import by_conversation
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
 from rankproof._analysis.compare.pairs import ObservedDifference, Verdict, judge_family, observe_pairs
 from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.options import CompareOptions
-from rankproof._analysis.query_groups import MIN_QUERIES, Grouping, small_segment_warnings
+from rankproof._analysis.query_groups import MIN_QUERIES, Grouping, small_segment_warnings, units_name
 from rankproof._analysis.values import format_points
+from rankproof._data.arrays import IntArray
 from rankproof._data.table import Column, Table
 from rankproof._data.text import format_p, pluralise
 from rankproof._statistics.intervals import Interval
@@ -21,7 +23,7 @@ from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 
 SEGMENT_DIFFERENCES = "segment differences"
-SegmentVerdict = Verdict | Literal["too few queries"]
+SegmentVerdict = Verdict | Literal["too few queries", "too few conversations"]
 SystemPair = tuple[str, str]
 
 
@@ -29,8 +31,9 @@ SystemPair = tuple[str, str]
 class SegmentDifference:
     """Two systems in one segment of queries: `difference` is the mean of `system` minus the mean of `other`.
 
-    `by` names the grouping. `p` is not corrected, `p_adjusted` is corrected over all tests of the grouping; both are None in a
-    segment of fewer than 10 queries, which is not tested. `ci` is None there too, and where few queries differ.
+    `by` names the grouping. `n` counts queries, `units` the conversations that they are turns of. `p` is not corrected,
+    `p_adjusted` is corrected over all tests of the grouping; both are None in a segment of fewer than 10 units, which is not
+    tested. `ci` is None there too, and where few units differ.
     """
 
     by: str
@@ -38,6 +41,7 @@ class SegmentDifference:
     system: str
     other: str
     n: int
+    units: int
     value: float
     other_value: float
     difference: float
@@ -52,10 +56,14 @@ class SegmentDifference:
 
 
 def segment_tables(
-    joined: JoinedValues, groupings: Sequence[Grouping], pairs: Sequence[SystemPair], options: CompareOptions
+    joined: JoinedValues,
+    groupings: Sequence[Grouping],
+    pairs: Sequence[SystemPair],
+    options: CompareOptions,
+    groups: IntArray | None,
 ) -> tuple[tuple[SegmentDifference, ...], tuple[Table, ...]]:
-    """The differences of the pairs in the segments of each grouping, and their tables."""
-    by_grouping = [(grouping, segment_differences(joined, grouping, pairs, options)) for grouping in groupings if pairs]
+    """The differences of the pairs in the segments of each grouping, and their tables; `groups` are conversations of queries."""
+    by_grouping = [(grouping, segment_differences(joined, grouping, pairs, options, groups)) for grouping in groupings if pairs]
     tables = (segment_differences_table(rows, grouping, joined.measures[0], options) for grouping, rows in by_grouping)
     return tuple(row for _, rows in by_grouping for row in rows), tuple(tables)
 
@@ -70,7 +78,11 @@ def compared_pairs(decision: Decision, baseline: str | None) -> list[SystemPair]
 
 
 def segment_differences(
-    joined: JoinedValues, grouping: Grouping, pairs: Sequence[SystemPair], options: CompareOptions
+    joined: JoinedValues,
+    grouping: Grouping,
+    pairs: Sequence[SystemPair],
+    options: CompareOptions,
+    groups: IntArray | None,
 ) -> list[SegmentDifference]:
     """Each pair in each segment by the first measure, lowest difference first; every test of the grouping is in one family."""
     if TESTS[options.test].all_pairs is not None:
@@ -78,35 +90,39 @@ def segment_differences(
         raise UsageError(f"{title} tests all systems at once and cannot test segments", fix="use --test randomisation")
     tested: list[tuple[SegmentDifference, ObservedDifference]] = []
     small: list[SegmentDifference] = []
-    for segment, part in _segments(joined, grouping):
+    for segment, part, units in _segments(joined, grouping, groups):
         for pair in pairs:
-            row = _row(part, grouping.by, segment, pair)
-            if row.n < MIN_QUERIES:
+            row = _row(part, grouping.by, segment, pair, len(units.queries))
+            if row.units < MIN_QUERIES:
                 small.append(row)
             else:
-                tested.append((row, _observed(part, pair, options)))
-    rows = [*small, *_with_tests(tested, options)]
+                tested.append((row, _observed(units, pair, options)))
+    too_few: SegmentVerdict = "too few queries" if groups is None else "too few conversations"
+    rows = [*(replace(row, verdict=too_few) for row in small), *_with_tests(tested, options)]
     sign = -1 if joined.measures[0].higher_is_better is False else 1
     return sorted(rows, key=lambda row: (pairs.index((row.system, row.other)), sign * row.difference, row.segment))
 
 
-def _segments(joined: JoinedValues, grouping: Grouping) -> Iterator[tuple[str, JoinedValues]]:
-    """Each segment that has queries, with its values of the first measure."""
+def _segments(
+    joined: JoinedValues, grouping: Grouping, groups: IntArray | None
+) -> Iterator[tuple[str, JoinedValues, JoinedValues]]:
+    """Each segment that has queries, with its values of the first measure by query, and by conversation."""
     first = replace(joined, measures=joined.measures[:1], values=joined.values[:1])
     for segment, queries in grouping.segments.items():
         members = frozenset(queries)
-        part = only_queries(first, [query in members for query in joined.queries])
+        inside = [query in members for query in joined.queries]
+        part = only_queries(first, inside)
         if part.queries:
-            yield segment, part
+            yield segment, part, by_conversation(part, None if groups is None else groups[inside])
 
 
 def _of_pair(part: JoinedValues, pair: SystemPair) -> JoinedValues:
     return replace(part, systems=pair, values=part.values[:, :, [part.systems.index(name) for name in pair]])
 
 
-def _row(part: JoinedValues, by: str, segment: str, pair: SystemPair) -> SegmentDifference:
+def _row(part: JoinedValues, by: str, segment: str, pair: SystemPair, units: int) -> SegmentDifference:
     value, other_value = (weighted_mean(column, part.weights) for column in _of_pair(part, pair).values[0].T)
-    return SegmentDifference(by, segment, *pair, len(part.queries), value, other_value, value - other_value)
+    return SegmentDifference(by, segment, *pair, len(part.queries), units, value, other_value, value - other_value)
 
 
 def _observed(part: JoinedValues, pair: SystemPair, options: CompareOptions) -> ObservedDifference:
@@ -147,7 +163,7 @@ def segment_differences_table(
         Column("difference", "difference", "mean of the system minus mean of the other"),
         Column(f"{options.percent} CI", "interval", "of the difference, for this segment alone"),
         Column("p", "p", f"two-sided, {corrected}"),
-        Column("verdict", about=f"on the system; too few queries: fewer than {MIN_QUERIES}"),
+        Column("verdict", about=f"on the system; too few {units_name(rows)}: fewer than {MIN_QUERIES}"),
     )
     body = tuple((row.segment, *([] if len(pairs) == 1 else [row.system]), *_cells(row)) for row in rows)
     first = "each system" if len(pairs) != 1 else for_message(pairs[0][0])
@@ -167,7 +183,7 @@ def _sentence(rows: Sequence[SegmentDifference], measure: Measure, options: Comp
     """In which segments the first system of the pair is significantly worse, then in which it is better."""
     tested, both = [row for row in rows if row.p is not None], f"than {for_message(rows[0].other)}"
     if not tested:
-        return f"No segment has {MIN_QUERIES} queries, so none is tested."
+        return f"No segment has {MIN_QUERIES} {units_name(rows)}, so none is tested."
     worse, better = ([row for row in tested if row.verdict == verdict] for verdict in ("worse", "better"))
     among = f"of {pluralise(len(tested), 'tested segment')}"
     return (

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rankproof._analysis.compare.decision_data import has_non_relevant, least_relevant, top_rows
+from rankproof._analysis.compare.decision_data import has_non_relevant, least_relevant, run_of_queries, top_rows
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
 from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, OwnDocuments, PairDifference, UnjudgedClaim, UnjudgedRival
@@ -144,7 +144,7 @@ def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: boo
         return None
     depth = min(int(getattr(joined.measures[0], "cutoff", None) or USUAL_DEPTH), options.depth or USUAL_DEPTH * 1000)
     counted = frozenset(joined.queries)
-    runs = {name: top_rows(inputs.runs[name], options, counted, depth) for name in joined.systems}
+    runs = {name: top_rows(run_of_queries(inputs.runs, name, counted), options, depth) for name in joined.systems}
     ordered = [_by_score(run, options) for run in runs.values()]
     by_score = replace(options, depth=None, order="score", lower_is_better=False, judged_only=False)
     grades = {query: _highest_first(inputs.qrels[query]) for query in joined.queries}
@@ -158,7 +158,7 @@ def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: boo
 
 def top_lists(run: Run, options: ReadOptions, queries: Collection[str], depth: int) -> dict[str, list[str]]:
     """The first documents of each of these queries."""
-    top = top_rows(run, replace(options, judged_only=False), frozenset(queries), depth)
+    top = top_rows(run.restricted_to(frozenset(queries)), replace(options, judged_only=False), depth)
     return {query: docs[:depth] for query, docs in ranked_documents(_by_score(top, options)).items()}
 
 

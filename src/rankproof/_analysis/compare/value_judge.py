@@ -12,15 +12,16 @@ from rankproof._analysis.decision.record import Decision, Reason
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import ranked_documents
-from rankproof._data.qrels import writer_of
+from rankproof._data.qrels import UNKNOWN_JUDGE, is_unknown_judge, writer_of
 from rankproof._data.text import in_a_sentence
 from rankproof._statistics.labelled_means import MIN_LABELLED
-from rankproof.errors import escape_invisible
+from rankproof.errors import escape_invisible, for_message
 from rankproof.measures._answers import AnswerSimilarity, TextMeasure
 from rankproof.measures._base import Measure
 
 _OTHER_REASONS: tuple[Reason, ...] = ("no_system", "one_system", "all_worst", "failed_calls")
 """Reasons why not even the judge has a leader."""
+_MOST_NAMED = 4
 
 
 def judge_of_values(inputs: AnalysisInput, measure: Measure, queries: Sequence[str]) -> str | None:
@@ -29,9 +30,31 @@ def judge_of_values(inputs: AnalysisInput, measure: Measure, queries: Sequence[s
         return measure.model
     if measure.kind == "answer" and (judge := _judge_of_claims(measure)):
         return judge
-    labels = _reference_writers(inputs, queries) if isinstance(measure, TextMeasure) else _judge_labels(inputs, queries)
-    names = sorted({_judge_name(label) for label in labels})
-    return in_a_sentence(names) if names else None
+    return in_a_sentence(_shortened(names)) if (names := _judge_names(inputs, measure, queries)) else None
+
+
+def _judge_names(inputs: AnalysisInput, measure: Measure, queries: Sequence[str]) -> list[str]:
+    if isinstance(measure, TextMeasure):
+        return sorted(set(map(_judge_name, _reference_writers(inputs, queries))))
+    # Unknown names are those of subtopics if the measure is about these.
+    labels = [label for label in _judge_labels(inputs, queries) if not (measure.needs_subtopics and is_unknown_judge(label))]
+    return sorted(set(map(_judge_name, labels)))
+
+
+def _shortened(names: Sequence[str]) -> list[str]:
+    return list(names) if len(names) <= _MOST_NAMED else [*names[: _MOST_NAMED - 1], f"{len(names) - _MOST_NAMED + 1:,} others"]
+
+
+def unknown_judges_text(inputs: AnalysisInput, measure: Measure, queries: Sequence[str]) -> str:
+    """A question to the user about judges whose names say neither people nor machine; empty if there are none."""
+    if measure.kind == "answer" or measure.needs_subtopics:
+        return ""
+    unknown = sorted(set(map(_judge_name, filter(is_unknown_judge, _judge_labels(inputs, queries)))))
+    if not unknown:
+        return ""
+    names = in_a_sentence(list(map(for_message, _shortened(unknown))))
+    are = "is a machine" if len(unknown) == 1 else "are machines"
+    return f"Whether {names} {are} is not known: --labels-by people if people judged."
 
 
 def _judge_of_claims(measure: Measure) -> str | None:
@@ -55,7 +78,7 @@ def _reference_writers(inputs: AnalysisInput, queries: Sequence[str]) -> list[st
 def _judge_name(label: str) -> str:
     """The name of a language model, or the kind of another judge, from the label of its judgements."""
     kind, _, rest = label.partition(":")
-    return rest.rpartition(":")[0] or rest or kind if kind == "llm" else kind
+    return rest if kind == UNKNOWN_JUDGE else rest.rpartition(":")[0] or rest or kind if kind == "llm" else kind
 
 
 def without_check(inputs: AnalysisInput, joined: JoinedValues, decision: Decision, judge: str) -> Decision:
@@ -64,7 +87,8 @@ def without_check(inputs: AnalysisInput, joined: JoinedValues, decision: Decisio
     if decision.reason in _OTHER_REASONS:
         return unknown
     unknown = replace(unknown, labels_for_check=labels_for_check(inputs, joined), check_command=_check_command(inputs, joined))
-    return replace(unknown, outcome="judge_leads", reason="judge_not_checked", detail="")
+    detail = unknown_judges_text(inputs, joined.measures[0], joined.queries)
+    return replace(unknown, outcome="judge_leads", reason="judge_not_checked", detail=detail)
 
 
 def without_risks(decision: Decision) -> Decision:

@@ -152,7 +152,7 @@ def decide(
     if is_known and (reason == "risk" or (reason == "few_queries" and case.size < MIN_QUERIES)):
         decision = replace(decision, needed=queries_needed(values, data.weights, amount, looks, MIN_QUERIES, seed=seed))
     if reason == "risk":
-        decision = replace(decision, better=tuple(_pair(case, *pair, interval) for pair in _better(case, baseline)))
+        decision = replace(decision, better=_pairs(case, _better(case, baseline), interval))
     return replace(decision, outcome="not_decided", reason=reason, detail=detail, baseline=baseline)
 
 
@@ -331,11 +331,20 @@ def _record(case: _Case, means: Sequence[float], first: int, interval: Callable[
         missing=() if data.missing is None else data.missing.counts(data.systems),
         without_relevant=data.without_relevant,
         cost_unit=data.costs.unit,
-        against=tuple(_pair(case, first, at, interval) for at in others),
+        against=_pairs(case, [(first, at) for at in others], interval),
     )
 
 
-def _pair(case: _Case, first: int, other: int, interval: Callable[[FloatArray], Interval | None]) -> PairDifference:
+def _pairs(
+    case: _Case, pairs: Sequence[tuple[int, int]], interval: Callable[[FloatArray], Interval | None]
+) -> tuple[PairDifference, ...]:
+    scores = case.estimates.scores()
+    return tuple(_pair(case, *pair, interval, abs(float(scores[pair])) >= SIGNIFICANT) for pair in pairs)
+
+
+def _pair(
+    case: _Case, first: int, other: int, interval: Callable[[FloatArray], Interval | None], is_significant: bool
+) -> PairDifference:
     data = case.data
     apart = data.values[:, first] - data.values[:, other]
     difference = weighted_mean(apart, data.weights) if data.labelled is None else data.means()[first] - data.means()[other]
@@ -346,7 +355,7 @@ def _pair(case: _Case, first: int, other: int, interval: Callable[[FloatArray], 
         difference,
         ci,
         int(np.count_nonzero(apart)),
-        is_significant=abs(float(case.estimates.scores()[first, other])) >= SIGNIFICANT,
+        is_significant=is_significant,
         error=float(case.estimates.errors[first, other]),
         failures=_failures(case, first, other),
         other_failures=_failures(case, other, first),

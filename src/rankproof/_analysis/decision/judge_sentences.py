@@ -39,6 +39,8 @@ def judge_leads_sentences(decision: Decision) -> Iterator[str]:
         ahead = f"{difference_text(abs(second.difference), decision.measure)} ahead of {for_message(second.other)}"
         yield f"{unchecked} leads: {value}, {ahead}, {n}. Whether people agree is not known."
     yield f"In simulations, machine judges alone named a system more than 2 pp below the best in {_wrong(decision)}."
+    if decision.detail:
+        yield decision.detail
     check = decision.check
     if check is not None and check.agreement:
         yield check.agreement

@@ -23,6 +23,7 @@ from rankproof._statistics.options import Looks
 
 _GROWTH, _MOST = 1.15, 20.0
 _EVEN, _LIKELY = 0.5, 0.8
+_BLOCK = 2**20  # Pairs of systems in draws that are in memory at the same time.
 
 
 def queries_needed(
@@ -52,18 +53,26 @@ def _chance(estimates: PairEstimates, off: FloatArray, n: float, size: float, ma
     """The share of draws in which a system is good enough at this number of queries."""
     # The queries seen are among the future ones, so only the others vary.
     shifts = math.sqrt(max(0.0, 1 - n / size)) * off
-    differences = estimates.differences + shifts[:, :, None] - shifts[:, None, :]
     errors = estimates.errors * math.sqrt(n / size)
-    scores = normal_scores((differences + margin) / errors, size - 1)
-    best = differences.sum(axis=2).argmax(axis=1)
-    race = race_sizes(scores, best)
-    correlations = rival_correlations(estimates, margin)
-    enough, diagonal = np.zeros(len(off), dtype=bool), np.eye(scores.shape[1], dtype=bool)
+    best = (estimates.differences.sum(axis=1) + off.shape[1] * shifts).argmax(axis=1)
+    apart = estimates.differences[:, best].T + shifts - np.take_along_axis(shifts, best[:, None], axis=1)
+    against = normal_scores((apart + margin) / errors[:, best].T, size - 1)
+    race, correlations = race_sizes(against, best), rival_correlations(estimates, margin)
+    # A table of all pairs for each draw would take gigabytes for some hundred systems, and most of them are far below the best.
+    possible = against >= needed_scores(np.zeros(1), 2, looks)
+    np.put_along_axis(possible, best[:, None], True, axis=1)
+    draws, systems = np.nonzero(possible)
+    enough = np.zeros(len(off), dtype=bool)
     # The needed score depends on the size of the race, which differs between draws.
     for count in np.unique(race).tolist():
-        rows = race == count
-        needed = needed_scores(margin / errors, count, looks, correlations)
-        enough[rows] = ((scores[rows] >= needed) | diagonal).all(axis=2).any(axis=1)
+        places = np.flatnonzero(race[draws] == count)
+        for start in range(0, len(places), rows := max(1, _BLOCK // off.shape[1])):
+            draw, system = draws[places[start : start + rows]], systems[places[start : start + rows]]
+            differences = estimates.differences[system] + shifts[draw, system][:, None] - shifts[draw]
+            scores = normal_scores((differences + margin) / errors[system], size - 1)
+            scores[np.arange(len(system)), system] = np.inf
+            good = (scores >= needed_scores(margin / errors[system], count, looks, correlations)).all(axis=1)
+            enough[draw[good]] = True
     return float(enough.mean())
 
 

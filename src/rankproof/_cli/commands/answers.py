@@ -79,6 +79,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="let the language model of --judge draft nuggets, for people to confirm; evaluates nothing",
     )
+    trust.add_argument(
+        "--vary-contexts",
+        metavar="FOLDER",
+        help="write the log with contexts shuffled, removed, noisy and contradicted, for another run; evaluates nothing",
+    )
     decision = parser.add_argument_group("decision")
     add_decision_options(decision, primary="the first of -m, else F1 or the first measure", of_rankings=False)
     add_option(decision, "log", LOG)
@@ -113,6 +118,9 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
         check_draft_options(args)
         draft_nuggets(source.questions(), args, terminal)
         return
+    if args.vary_contexts is not None:
+        _write_varied(source, args, terminal)
+        return
     if args.measures and args.primary:
         args.measures = [*args.measures, args.primary]
     measures = chosen_measures(source, args)
@@ -140,6 +148,24 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
         answer_input.inputs.result,
         f"{'run the same command again' if asks else 'name the judge with --judge'}: failed verdicts are requested again",
     )
+
+
+def _write_varied(source: AnswerSource, args: argparse.Namespace, terminal: Terminal) -> None:
+    """Writes a log for each way to change the contexts."""
+    from rankproof._analysis.answers.varied_contexts import log_blocks, varied_logs
+    from rankproof._data.text import pluralise
+    from rankproof._io.files import write_blocks
+
+    folder = args.vary_contexts
+    if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        raise UsageError(f"{folder} exists", fix="specify an empty or new folder with --vary-contexts")
+    logs = varied_logs(source.questions(), args.seed)
+    os.makedirs(folder, exist_ok=True)
+    for name, rows in logs.items():
+        path = os.path.join(folder, f"{name}.jsonl")
+        write_blocks(path, log_blocks(rows))
+        terminal.say(f"{escape_invisible(path)}: {pluralise(len(rows), 'question')}")
+    terminal.notes(source.notes)
 
 
 def _check_output(args: argparse.Namespace) -> None:
@@ -266,6 +292,7 @@ def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Tr
     """The means, then why they are what they are."""
     from rankproof._analysis.answers.costs import cost_table
     from rankproof._analysis.answers.quality import claim_means_table, means_table
+    from rankproof._analysis.answers.search_calls import search_calls_table
     from rankproof._analysis.decision.repeats import result_repeats_tables
 
     if _is_of_claims(answer_input):
@@ -277,7 +304,10 @@ def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Tr
         yield from result_repeats_tables(answer_input.inputs.result)
     if (costs := cost_table(answer_input.answers, None if comparison is None else comparison.baseline)) is not None:
         yield costs
+    if (searches := search_calls_table(answer_input, None if comparison is None else comparison.baseline)) is not None:
+        yield searches
     yield from _session_tables(answer_input, comparison, 1 - args.alpha)
+    yield from _context_tables(answer_input, comparison, 1 - args.alpha)
     if not _is_of_claims(answer_input):
         yield from _reference_tables(answer_input)
     if args.by or not _is_of_claims(answer_input):
@@ -294,9 +324,23 @@ def _session_tables(answer_input: AnswerInput, comparison: Comparison | None, le
     sessions = sessions_of(inputs.result.queries, inputs.texts)
     if sessions is None:
         return []
-    primary = inputs.decision_settings.primary if comparison is None else comparison.primary
-    measure = primary or next(iter(inputs.result.systems[0].measures))
-    return session_tables(inputs, measure, dict(zip(inputs.result.queries, sessions, strict=True)), level)
+    return session_tables(
+        inputs, _primary(answer_input, comparison), dict(zip(inputs.result.queries, sessions, strict=True)), level
+    )
+
+
+def _primary(answer_input: AnswerInput, comparison: Comparison | None) -> str:
+    """The measure that decides."""
+    primary = answer_input.inputs.decision_settings.primary if comparison is None else comparison.primary
+    return primary or next(iter(answer_input.inputs.result.systems[0].measures))
+
+
+def _context_tables(answer_input: AnswerInput, comparison: Comparison | None, level: float) -> Iterator[Table]:
+    """The contexts that claims rest on, and what the place of the first relevant one does."""
+    from rankproof._analysis.answers.context_places import first_relevant_table, support_table
+
+    tables = (support_table(answer_input), first_relevant_table(answer_input, _primary(answer_input, comparison), level))
+    yield from (table for table in tables if table is not None)
 
 
 def _reference_tables(answer_input: AnswerInput) -> Iterator[Table]:

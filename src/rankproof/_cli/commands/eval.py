@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._cli.output import show_result
     from rankproof._cli.progress import ReadProgress
     from rankproof._evaluation.evaluate import evaluate_runs
-    from rankproof._evaluation.user_forms import name_runs_uniquely
+    from rankproof._evaluation.user_forms import name_runs_uniquely, queries_of_judgements, with_own_weights
     from rankproof._formats.read import qrels_file
     from rankproof.measures._trec_names import with_default_cutoffs
 
@@ -53,6 +53,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         qrels, *runs = _files(args, stack)
         check_output(args.output, [qrels_file(qrels), *runs, args.queries])
         options = evaluate_options(args, stack.enter_context(ReadProgress(terminal)))
+        options = with_own_weights(options, queries_of_judgements(qrels))
         if args.format == "trec" and args.measures:
             args.measures = with_default_cutoffs(args.measures)
         result = evaluate_runs(qrels, name_runs_uniquely(runs, args.name), args.measures, options)

@@ -30,8 +30,8 @@ examples:
 
 Files of Chatbot Arena, MT-bench (both games), LangSmith's comparative experiments, and tables with
 the columns query, a, b, preferred, first (shown first) and who: human:NAME for a person; llm:NAME or a
-name such as gpt-4o for a machine, whose preferences never decide; other names are an error. People
-prefer blind in rankproof serve RESULTS --edit"""
+name such as gpt-4o for a machine, whose preferences never decide; other names, or none, count as a
+machine's without --labels-by people. People prefer blind in rankproof serve RESULTS --edit"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     budget = parser.add_argument_group("budget")
     add_flags(budget, prefer, ("budget",))
     budget.add_argument("--dry-run", action="store_true", help="estimate the cost and call no model")
-    add_flags(parser.add_argument_group("decision"), prefer, ("margin", "costs"))
+    add_flags(parser.add_argument_group("decision"), prefer, ("margin", "costs", "labels_by"))
     add_format_option(parser.add_argument_group("output"))
 
 
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if not made:
         raise UsageError("there are no preferences", fix="specify files of preferences, or --judge NAME --answers RESULTS")
     costs = None if args.costs is None else without_repeats("--cost", args.costs)
-    result = analyse_preferences(made, margin=args.margin, costs=costs, notes=notes)
+    result = analyse_preferences(made, margin=args.margin, costs=costs, labels_by=args.labels_by, notes=notes)
     first, *others = result.tables
     show_tables(
         [replace(first, title="", sentences=result.sentences, verdict_first=True), *others],

@@ -38,7 +38,7 @@ EXAMPLES = """\
 examples:
   rankproof serve rankproof-results/                        all results folders in a folder
   rankproof serve old-results/ new-results/                 two experiments to compare
-  rankproof serve results/ --judge                          judge documents, and see the decision
+  rankproof serve results/ --judge --edit                   try queries and settings, judge, prove
   rankproof serve results/ --judge my.qrels --assessor ann  the same, into another file
   rankproof serve results/ --judge --assessor ann,bob       two people, each in an own browser
   rankproof serve results/ --label 30                       label 30 questions at random, to check a judge
@@ -267,15 +267,16 @@ def _assessors(args: argparse.Namespace) -> list[str]:
 
 def _judgements_file(args: argparse.Namespace) -> str:
     """The named file, or the file beside the results folder; several folders, or run files, need a named one."""
-    from rankproof._io.files import is_results_folder
     from rankproof._results.judgements import judgements_file
+    from rankproof._server.library import results_folders
 
     if named := args.judge or args.labels:
         return str(named)
-    if len(args.files) != 1 or not is_results_folder(args.files[0]):
+    folders = [folder for path in args.files for folder in results_folders(path)]
+    if len(folders) != 1:
         option, name = ("--judge", "--judge") if args.label is None else ("--label", "--labels")
         raise UsageError(f"{option} needs a file here", fix=f"name it: {name} my.qrels, or specify a single results folder")
-    return judgements_file(args.files[0], "people")
+    return judgements_file(folders[0], "people")
 
 
 def _are_run_files(files: Sequence[str]) -> bool:

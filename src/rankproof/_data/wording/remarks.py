@@ -70,7 +70,8 @@ def _lines(text: str) -> Iterator[_Line]:
 
 
 _BEFORE_TEXT = re.compile(r"[^\w¿¡(\"“«|]+")
-_AFTER_TEXT = '.:!?…。！？：;)"”»%|'
+_AFTER_TEXT = '.:!?…。！？।؟：;)"”»%|'
+_VOWEL_SIGN = re.compile("[\u0900-\u0903\u093a-\u094f]")
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "：": ":", "？": "?"})
 
 
@@ -78,7 +79,7 @@ def _plain(text: str) -> str:
     """The text on one line, without markup, emphasis and emoji around it."""
     line = " ".join(without_markup(text).replace("*", "").replace("`", "").split())
     end = len(line)
-    while end and not (line[end - 1].isalnum() or line[end - 1] in _AFTER_TEXT):
+    while end and not (line[end - 1].isalnum() or line[end - 1] in _AFTER_TEXT or _VOWEL_SIGN.match(line, end - 1)):
         end -= 1
     edge = _BEFORE_TEXT.match(line, 0, end)
     plain = line[edge.end() if edge else 0 : end]
@@ -171,7 +172,7 @@ def _remark(text: str, line: _Line, following: _Line | None) -> Remark | None:
 
 
 _TABLE_HEADER = re.compile(r"\|[^\n]*\n\s*\|?\s*:?-{2,}[^\n]*\|[-:|\s]*\Z")
-_FINAL_MARKS = ".!…。！~"
+_FINAL_MARKS = ".!…。！।~"
 _LONGEST_GREETING = 80
 _LONGEST_PHRASE = 250
 _QUESTION = re.compile(r"[?？؟]\Z|か。?\Z")
@@ -219,7 +220,7 @@ def _alternatives(parts: Sequence[str]) -> str:
 
 
 def _is_spaced(language: Language) -> bool:
-    return re.search("[\uac00-\ud7af]", language.but) is None and unspaced_pattern().search(language.but) is None
+    return re.search("[\u0900-\u097f\uac00-\ud7af]", language.but) is None and unspaced_pattern().search(language.but) is None
 
 
 def _bounded(language: Language, pattern: str) -> str:
@@ -252,7 +253,7 @@ def _phrases(languages: tuple[Language, ...]) -> dict[str, re.Pattern[str]]:
 
 
 _FIRST_OTHER_SCRIPT = "\u0400"
-_OTHER_SCRIPT = re.compile("[\u0400-\u04ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_OTHER_SCRIPT = re.compile("[\u0400-\u04ff\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ABOUT_ITSELF = re.compile(
     r"[^:]*\b(?:summary|overview|answer|response|explanation|breakdown|key points|takeaways|zusammenfassung|antwort|überblick"
     r"|samenvatting|résumé|réponse|resumen|respuesta|riassunto|risposta|resumo|resposta|podsumowanie|odpowiedź|резюме|ответ)\b[^:]*:?"
@@ -294,7 +295,7 @@ def _negation(languages: tuple[Language, ...]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def declines_to_answer(text: str) -> bool:
-    """Whether the text only declines to answer, in one of twelve languages: "I don't know", "the passages do not say".
+    """Whether the text only declines to answer, in one of fourteen languages: "I don't know", "the passages do not say".
 
     Beside that it may have sentences that state nothing. A text with any other sentence, or with a "but", is an answer.
     """

@@ -176,6 +176,7 @@ GERMAN = Language(
         "in SOURCE (?:gibt es|finden sich|sind|finde ich|steht|wird|werden) REST(?:keine (?:informationen|angaben"
         "|antwort|hinweise)|nichts|nicht (?:erwähnt|genannt|angegeben|beantwortet))\\bREST",
         "aus SOURCE geht (?:das|dies|es) (?:leider )?nicht hervor",
+        "(?:dazu|darüber|hierzu) (?:finde ich|steht|findet sich) (?:leider )?(?:in SOURCE )?(?:leider )?nichts(?: in SOURCE)?",
         "(?:das|dies) (?:geht aus SOURCE nicht hervor|steht nicht in SOURCE|ist nicht bekannt aus SOURCE)",
         "es gibt (?:in SOURCE )?(?:dazu )?keine (?:ausreichenden )?(?:informationen|angaben)(?: (?:dazu|darüber"
         "|in SOURCE|zu)REST)?",
@@ -229,11 +230,12 @@ DUTCH = Language(
         "(?:ik )?heb (?:ik )?(?:hierover |daarover |helaas )*(?:geen|niet genoeg|onvoldoende) (?:informatie|gegevens"
         "|antwoord)\\bREST",
         "ik heb (?:deze|die|hierover geen) informatie (?:niet )?gevondenREST",
-        "(?:ik )?kan (?:ik )?(?:deze vraag |uw vraag |je vraag |de vraag |dit |dat "
+        "(?:ik )?kan (?:ik )?(?:(?:deze|die|uw|je|de) vraag |dit |dat "
         "|hier )?(?:helaas )?(?:op basis van SOURCE )?(?:niet|geen)\\bREST(?:beantwoorden|zeggen|vinden|bepalen"
         "|geven)REST",
         "SOURCE (?:bevat|bevatten|geeft|geven|vermeldt|vermelden|noemt|noemen|zegt|zeggen|bieden|biedt) (?:hierover "
         "|daarover |hier )?(?:geen|niet|niets)\\bREST",
+        "SOURCE (?:vermeldt|vermelden|noemt|noemen|geeft|geven|zegt|zeggen)\\bREST niet",
         "er (?:is|zijn|staat) (?:hierover |daarover )?(?:geen|onvoldoende|niet genoeg|niets) ?(?:informatie|gegevens"
         "|antwoord)?\\bREST",
         "(?:deze|de|uw) vraag kan (?:niet|op basis van SOURCE niet) (?:worden beantwoord|beantwoord worden)REST",

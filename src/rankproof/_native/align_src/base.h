@@ -21,11 +21,11 @@
 #define PADDING 64
 
 typedef enum {
-    DONE = 0,
-    NO_MEMORY = -1,
-    REJECTED = -2, /* the input is wrong; a Fault says what and where */
-    STOPPED = -3, /* the caller's stream failed or was interrupted */
-    AGAIN = -4    /* a query occurs again after another one; read everything and group it */
+    DONE,
+    NO_MEMORY,
+    REJECTED, /* the input is wrong; a Fault says what and where */
+    STOPPED,  /* the caller's stream failed or was interrupted */
+    AGAIN     /* a query occurs again after another one; read everything and group it */
 } Outcome;
 
 typedef struct {
@@ -79,28 +79,34 @@ ALWAYS_INLINE bool same_padded(const char *left, const char *right, size_t size)
     return memcmp(left, right, size) == 0;
 }
 
+ALWAYS_INLINE size_t smaller(size_t left, size_t right) { return left < right ? left : right; }
+
 /* Bytewise order of two ids, a prefix before the longer one. */
 static inline int compare_ids(Slice left, Slice right) {
-    int order = memcmp(left.at, right.at, left.size < right.size ? left.size : right.size);
+    int order = memcmp(left.at, right.at, smaller(left.size, right.size));
     if (order != 0) return order;
     return (left.size > right.size) - (left.size < right.size);
 }
 
-/* Grows *array to hold at least `wanted` items, doubling; the old array stays valid when there is no memory. */
+/* The items that a buffer gets room for; builds that look for reads behind a buffer give small ones none to spare. */
+#ifndef GROWN
+#define GROWN(wanted) (2 * (wanted))
+#endif
+#define MOST_BYTES (SIZE_MAX / 4)
+
+/* Grows *array to hold at least `wanted` items; the old array stays valid when there is no memory. */
 static inline Outcome grow(void **array, size_t *capacity, size_t wanted, size_t item) {
     if (wanted <= *capacity) return DONE;
-    size_t larger = *capacity < 16 ? 16 : *capacity;
-    while (larger < wanted) {
-        if (larger > SIZE_MAX / 2) return NO_MEMORY;
-        larger *= 2;
-    }
-    if (larger > (SIZE_MAX / 2) / item) return NO_MEMORY;
-    void *moved = realloc(*array, larger * item);
+    if (wanted > MOST_BYTES / item) return NO_MEMORY;
+    void *moved = realloc(*array, GROWN(wanted) * item);
     if (moved == NULL) return NO_MEMORY;
     *array = moved;
-    *capacity = larger;
+    *capacity = GROWN(wanted);
     return DONE;
 }
+
+/* Zeros for so many items; NULL only where there is no memory. */
+static inline void *zeroed(size_t count, size_t item) { return calloc(count + (count == 0), item); }
 
 #define TRY(call)                                      \
     do {                                               \

@@ -22,7 +22,6 @@ typedef struct {
 static inline void rank_order_free(RankOrder *order) {
     free(order->items);
     free(order->spare);
-    memset(order, 0, sizeof *order);
 }
 
 static inline bool ranks_rise(const Rows *rows) {
@@ -44,19 +43,6 @@ static inline bool all_keys_equal(const double *keys, size_t count) {
     return true;
 }
 
-/* Rows by rank where the ranks are n whole numbers in a row: each has its place. False where they are not. */
-static inline bool place_by_rank(RankOrder *order, const Rows *rows) {
-    int64_t least = rows->ranks[0];
-    for (size_t i = 1; i < rows->count; i++) least = rows->ranks[i] < least ? rows->ranks[i] : least;
-    for (size_t i = 0; i < rows->count; i++) order->items[i].rank = NO_RANK;
-    for (size_t i = 0; i < rows->count; i++) {
-        uint64_t place = (uint64_t)rows->ranks[i] - (uint64_t)least;
-        if (place >= rows->count || order->items[place].rank != NO_RANK) return false;
-        order->items[place] = (Ranked){rows->ranks[i], rows->keys[i]};
-    }
-    return true;
-}
-
 static inline void merge_ranked(const Ranked *from, Ranked *to, size_t low, size_t middle, size_t high) {
     size_t left = low, right = middle;
     for (size_t at = low; at < high; at++) {
@@ -65,21 +51,22 @@ static inline void merge_ranked(const Ranked *from, Ranked *to, size_t low, size
     }
 }
 
-static inline void sort_by_rank(RankOrder *order, const Rows *rows) {
+/* Merge sort from below of rows by their rank. */
+static inline Outcome sort_by_rank(RankOrder *order, const Rows *rows) {
     size_t count = rows->count;
+    TRY(grow((void **)&order->items, &order->capacity, count, sizeof *order->items));
+    TRY(grow((void **)&order->spare, &order->spare_capacity, count, sizeof *order->spare));
     for (size_t i = 0; i < count; i++) order->items[i] = (Ranked){rows->ranks[i], rows->keys[i]};
+    Ranked *from = order->items, *to = order->spare;
     for (size_t width = 1; width < count; width *= 2) {
-        for (size_t low = 0; low < count; low += 2 * width) {
-            size_t middle = low + width < count ? low + width : count, high = middle + width < count ? middle + width : count;
-            merge_ranked(order->items, order->spare, low, middle, high);
-        }
-        Ranked *swapped = order->items;
-        order->items = order->spare;
-        order->spare = swapped;
-        size_t capacity = order->capacity;
-        order->capacity = order->spare_capacity;
-        order->spare_capacity = capacity;
+        for (size_t low = 0; low < count; low += 2 * width)
+            merge_ranked(from, to, low, smaller(low + width, count), smaller(low + 2 * width, count));
+        Ranked *merged = to;
+        to = from;
+        from = merged;
     }
+    memmove(order->items, from, count * sizeof *from);
+    return DONE;
 }
 
 static inline size_t count_contradictions(const Ranked *rows, size_t count) {
@@ -95,9 +82,7 @@ static inline size_t count_contradictions(const Ranked *rows, size_t count) {
 }
 
 static inline Outcome direction_by_rank(RankOrder *order, const Rows *rows, Direction *direction) {
-    TRY(grow((void **)&order->items, &order->capacity, rows->count, sizeof *order->items));
-    TRY(grow((void **)&order->spare, &order->spare_capacity, rows->count, sizeof *order->spare));
-    if (!place_by_rank(order, rows)) sort_by_rank(order, rows);
+    TRY(sort_by_rank(order, rows));
     bool distinct = true, rising = true;
     for (size_t i = 1; i < rows->count; i++) {
         distinct &= order->items[i].rank != order->items[i - 1].rank;

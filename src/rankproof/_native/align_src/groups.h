@@ -43,7 +43,7 @@ static inline Outcome enter_group(Groups *groups, Slice query, Seed seed) {
 static inline Outcome group_rows(const Groups *groups, size_t rows, Grouping *grouping) {
     size_t count = groups->names.count;
     grouping->starts = calloc(count + 2, sizeof *grouping->starts);
-    grouping->rows = malloc((rows + 1) * sizeof *grouping->rows);
+    grouping->rows = zeroed(rows, sizeof *grouping->rows);
     if (grouping->starts == NULL || grouping->rows == NULL) return NO_MEMORY;
     for (size_t i = 0; i < rows; i++) grouping->starts[groups->of[i] + 2]++;
     for (size_t i = 0; i < count; i++) grouping->starts[i + 2] += grouping->starts[i + 1];

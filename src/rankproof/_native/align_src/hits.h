@@ -38,7 +38,6 @@ static inline void hits_free(Hits *hits) {
     free(hits->greater);
     free(hits->marks);
     free(hits->docs);
-    memset(hits, 0, sizeof *hits);
 }
 
 /* Whether the left hit ranks above the right one. */
@@ -49,15 +48,6 @@ static inline bool hit_above(const Hit *left, const Hit *right) {
 
 static inline bool hit_before(const Hit *left, const Hit *right) { return left->rank < right->rank; }
 
-static inline void insertion_sort_hits(Hit *items, size_t count, bool (*before)(const Hit *, const Hit *)) {
-    for (size_t i = 1; i < count; i++) {
-        Hit moving = items[i];
-        size_t at = i;
-        for (; at > 0 && before(&moving, &items[at - 1]); at--) items[at] = items[at - 1];
-        items[at] = moving;
-    }
-}
-
 static inline void merge_hits(const Hit *from, Hit *to, size_t low, size_t middle, size_t high,
                               bool (*before)(const Hit *, const Hit *)) {
     size_t left = low, right = middle;
@@ -67,25 +57,19 @@ static inline void merge_hits(const Hit *from, Hit *to, size_t low, size_t middl
     }
 }
 
-/* Merge sort from below, of stretches that insertion sort has put in order. */
+/* Merge sort from below. */
 static inline Outcome sort_hits(Hits *hits, bool (*before)(const Hit *, const Hit *)) {
-    const size_t stretch = 16;
     size_t count = hits->count;
-    for (size_t low = 0; low < count; low += stretch)
-        insertion_sort_hits(hits->items + low, count - low < stretch ? count - low : stretch, before);
-    if (count <= stretch) return DONE;
     TRY(grow((void **)&hits->spare, &hits->spare_capacity, count, sizeof *hits->spare));
     Hit *from = hits->items, *to = hits->spare;
-    for (size_t width = stretch; width < count; width *= 2) {
-        for (size_t low = 0; low < count; low += 2 * width) {
-            size_t middle = low + width < count ? low + width : count, high = middle + width < count ? middle + width : count;
-            merge_hits(from, to, low, middle, high, before);
-        }
-        Hit *swapped = from;
-        from = to;
-        to = swapped;
+    for (size_t width = 1; width < count; width *= 2) {
+        for (size_t low = 0; low < count; low += 2 * width)
+            merge_hits(from, to, low, smaller(low + width, count), smaller(low + 2 * width, count), before);
+        Hit *merged = to;
+        to = from;
+        from = merged;
     }
-    if (from != hits->items) memcpy(hits->items, from, count * sizeof *from);
+    memmove(hits->items, from, count * sizeof *from);
     return DONE;
 }
 
@@ -99,7 +83,7 @@ static inline bool rank_in_place(Hits *hits, const Rows *rows) {
         if (high - low > SHORT_TIE) return false;
         hit->tie_start = (int64_t)(low + 1);
         hit->tie_size = (int64_t)(high - low);
-        for (size_t row = low; high - low > 1 && row < high; row++) above += compare_ids(row_id(rows, row), hit->id) > 0;
+        for (size_t row = low; row < high; row++) above += compare_ids(row_id(rows, row), hit->id) > 0;
         hit->rank = (int64_t)(low + above + 1);
     }
     return true;

@@ -5,6 +5,8 @@
 #include "fault.h"
 #include "judged.h"
 
+#define MANY_SLOTS ((size_t)1 << 18)
+
 typedef struct {
     uint64_t hash;
     size_t at, line;
@@ -21,7 +23,8 @@ typedef struct {
     char *text;
     size_t text_size, text_capacity;
     uint32_t *slots;
-    size_t slots_count;
+    size_t slots_count, slots_capacity;
+    size_t expected; /* rows, at a guess */
     size_t repeats;
     bool marked; /* the second column must be read in Python */
     int64_t highest; /* grade of all rows */
@@ -32,7 +35,6 @@ static inline void judge_free(Judge *judge) {
     free(judge->rows);
     free(judge->text);
     free(judge->slots);
-    memset(judge, 0, sizeof *judge);
 }
 
 ALWAYS_INLINE uint64_t pair_hash(uint64_t doc, size_t query) { return doc ^ ((uint64_t)(query + 1) * 0x9E3779B97F4A7C15u); }
@@ -50,17 +52,22 @@ static inline size_t judge_slot(const Judge *judge, uint64_t hash, size_t query,
 
 static inline Outcome judge_widen(Judge *judge) {
     if (judge->count >= MOST_ITEMS) return NO_MEMORY;
-    if (judge->slots_count >= 2 * (judge->count + 1)) return DONE;
-    size_t wider = judge->slots_count == 0 ? 64 : 2 * judge->slots_count;
-    uint32_t *slots = calloc(wider, sizeof *slots);
-    if (slots == NULL) return NO_MEMORY;
+    size_t wider = wider_slots(judge->slots_count, judge->count);
+    if (wider == 0) return DONE;
+    while (wider < 2 * judge->expected) wider *= 2;
+    if (wider > judge->slots_capacity) {
+        uint32_t *slots = malloc(wider * sizeof *slots);
+        if (slots == NULL) return NO_MEMORY;
+        free(judge->slots);
+        judge->slots = slots;
+        judge->slots_capacity = wider;
+    }
+    memset(judge->slots, 0, wider * sizeof *judge->slots);
     for (size_t i = 0; i < judge->count; i++) {
         size_t slot = (size_t)(pair_hash(judge->rows[i].hash, judge->rows[i].query) & (wider - 1));
-        while (slots[slot] != 0) slot = (slot + 1) & (wider - 1);
-        slots[slot] = (uint32_t)(i + 1);
+        while (judge->slots[slot] != 0) slot = (slot + 1) & (wider - 1);
+        judge->slots[slot] = (uint32_t)(i + 1);
     }
-    free(judge->slots);
-    judge->slots = slots;
     judge->slots_count = wider;
     return DONE;
 }
@@ -125,17 +132,21 @@ static inline Outcome judge_keep(const Judge *judge, const uint8_t *kept, Judged
         if (query != NOT_FOUND) judged->starts[query + 2]++;
     }
     for (size_t i = 0; i < judged->count; i++) judged->starts[i + 2] += judged->starts[i + 1];
-    judged->docs = malloc((judged->starts[judged->count + 1] + 1) * sizeof *judged->docs);
+    judged->docs = zeroed(judged->starts[judged->count + 1], sizeof *judged->docs);
     return judged->docs == NULL ? NO_MEMORY : DONE;
 }
 
 /* Moves what was collected to `judged`, which must be all zeros; `kept` says which queries, NULL for all. Nothing can be added
- * to `judge` afterwards: its lookup table is freed, because it is large. */
+ * to `judge` afterwards. */
 static inline Outcome judge_finish(Judge *judge, const uint8_t *kept, Judged *judged) {
-    size_t *fresh = malloc((judge->queries.count + 1) * sizeof *fresh);
+    size_t *fresh = zeroed(judge->queries.count, sizeof *fresh);
     if (fresh == NULL) return NO_MEMORY;
-    free(judge->slots);
-    judge->slots = NULL;
+    /* A large lookup table is freed before the documents take memory. */
+    if (judge->slots_capacity > MANY_SLOTS) {
+        free(judge->slots);
+        judge->slots = NULL;
+        judge->slots_capacity = 0;
+    }
     judged->seed = judge->seed;
     judged->only = kept != NULL;
     Outcome outcome = judge_keep(judge, kept, judged, fresh);

@@ -51,7 +51,6 @@ static inline void judged_free(Judged *judged) {
     free(judged->form_starts);
     free(judged->forms);
     free(judged->forms_text);
-    memset(judged, 0, sizeof *judged);
 }
 
 static inline Slice doc_id(const Judged *judged, const JudgedDoc *doc) { return (Slice){judged->text + doc->at, doc->size}; }

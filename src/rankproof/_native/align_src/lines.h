@@ -46,7 +46,6 @@ typedef struct {
 static inline void buffer_free(Buffer *buffer) {
     free(buffer->text);
     free(buffer->scan);
-    memset(buffer, 0, sizeof *buffer);
 }
 
 /* Begins to read into the buffer that `lines` has. `inside`: the stream begins within a file, so that no byte-order mark is
@@ -79,7 +78,6 @@ static inline void drop_text(Lines *lines) {
 static inline Outcome lines_read(Lines *lines) {
     size_t count = 0;
     drop_text(lines);
-    if (lines->end > SIZE_MAX / 4 || lines->block > SIZE_MAX / 4) return NO_MEMORY;
     TRY(grow((void **)&lines->buffer.text, &lines->buffer.capacity, lines->end + lines->block + 1 + PADDING, 1));
     TRY(lines->read(lines->context, lines->buffer.text + lines->end, lines->block, &count));
     if (RARELY(memchr(lines->buffer.text + lines->end, 0, count) != NULL)) return reject(&lines->fault, "nul", 0);

@@ -26,7 +26,6 @@ static inline void names_free(Names *names) {
     free(names->items);
     free(names->text);
     free(names->slots);
-    memset(names, 0, sizeof *names);
 }
 
 static inline Slice name_at(const Names *names, size_t index) {
@@ -35,7 +34,6 @@ static inline Slice name_at(const Names *names, size_t index) {
 
 /* Room for one more text of this size at the end of *text, and PADDING after it. */
 static inline Outcome text_room(char **text, size_t *capacity, size_t used, size_t size) {
-    if (size > SIZE_MAX / 4 || used > SIZE_MAX / 4) return NO_MEMORY;
     return grow((void **)text, capacity, used + size + PADDING, 1);
 }
 
@@ -68,8 +66,8 @@ static inline void names_place(Names *names, size_t index) {
 
 static inline Outcome names_widen(Names *names) {
     if (names->count >= MOST_ITEMS) return NO_MEMORY;
-    if (names->slots_count >= 2 * (names->count + 1)) return DONE;
-    size_t wider = names->slots_count == 0 ? 16 : 2 * names->slots_count;
+    size_t wider = wider_slots(names->slots_count, names->count);
+    if (wider == 0) return DONE;
     uint32_t *slots = calloc(wider, sizeof *slots);
     if (slots == NULL) return NO_MEMORY;
     free(names->slots);

@@ -149,11 +149,11 @@ static inline Reading any_score(Slice token, double *value) {
     return IS_NUMBER;
 }
 
-/* A rank of at most 18 digits, with a sign or without; NO_RANK for anything else. */
+/* A rank of at most 18 digits in padded text, with a sign or without; NO_RANK for anything else. */
 static inline int64_t long_rank(const char *text, size_t size) {
-    bool negative = size > 0 && *text == '-';
-    size_t sign = size > 0 && (*text == '-' || *text == '+');
-    if (size == sign || size - sign > 18) return NO_RANK;
+    bool negative = *text == '-';
+    size_t sign = negative || *text == '+';
+    if (size <= sign || size - sign > 18) return NO_RANK;
     int64_t value = 0;
     for (size_t i = sign; i < size; i++) {
         if (!is_digit(text[i])) return NO_RANK;
@@ -170,9 +170,9 @@ ALWAYS_INLINE int64_t parse_rank(const char *text, size_t size) {
 
 /* A grade of at most MAX_GRADE that fits 64 bits; false for anything else. */
 static inline bool parse_grade(const char *text, size_t size, int64_t *grade) {
-    bool negative = size > 0 && *text == '-';
-    size_t at = size > 0 && (*text == '-' || *text == '+');
-    if (at == size || size > MAX_GRADE_SIZE) return false;
+    bool negative = *text == '-';
+    size_t at = negative || *text == '+';
+    if (size <= at || size > MAX_GRADE_SIZE) return false;
     uint64_t value = 0, limit = negative ? UINT64_C(1) << 63 : MAX_GRADE;
     for (; at < size; at++) {
         if (!is_digit(text[at])) return false;

@@ -29,14 +29,16 @@ static PyObject *py_align_text(PyObject *module, PyObject *arguments) {
     run.options = options;
     run.slow_number = stream_number;
     run.context = &stream;
-    run.grouped = grouped != 0;
+    run.grouped = (bool)grouped;
     release_gil(&stream);
     Outcome outcome = result_open(&result, &handle->judged, &options);
-    Outcome opened = lines_open(&lines, stream_read, &stream, block < 1 ? 1 : (size_t)block, level, inside != 0);
+    result_borrow(&result, &space);
+    Outcome opened = lines_open(&lines, stream_read, &stream, (size_t)block, level, (bool)inside);
     if (outcome == DONE && opened == DONE) outcome = read_run(&run);
     take_gil(&stream);
     PyObject *object = outcome_object(opened == DONE ? outcome : opened, &result, &lines.fault);
     run_return(&run, &space);
+    result_return(&result, &space);
     workspace_leave(&process_space, &space);
     run_text_free(&run);
     result_free(&result);

@@ -101,8 +101,8 @@ static PyObject *py_align_arrow(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OOO!(iiiii)pp", &capsule, &stream_capsule, &PyTuple_Type, &chosen, &run.places[0],
                           &run.places[1], &run.places[2], &run.places[3], &run.places[4], &keeps, &grouped))
         return NULL;
-    run.keeps = keeps != 0;
-    run.grouped = grouped != 0;
+    run.keeps = (bool)keeps;
+    run.grouped = (bool)grouped;
     Handle *handle = handle_of(capsule);
     if (handle == NULL || !options_of(chosen, &run.options)) return NULL;
     struct ArrowArrayStream *stream = PyCapsule_GetPointer(stream_capsule, "arrow_array_stream");

@@ -65,6 +65,14 @@ static inline PyObject *bytes_of(const void *items, size_t count, size_t item) {
     return PyBytes_FromStringAndSize(items, (Py_ssize_t)(count * item));
 }
 
+/* New bytes of so many items, to be written at once; NULL with an exception set where there is no memory. */
+static inline PyObject *new_bytes(size_t count, size_t item, void *items) {
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * item));
+    char *at = bytes == NULL ? NULL : PyBytes_AsString(bytes);
+    memcpy(items, &at, sizeof at);
+    return bytes;
+}
+
 static inline PyObject *slice_bytes(Slice slice) { return PyBytes_FromStringAndSize(slice.at, (Py_ssize_t)slice.size); }
 
 /* A score as its token, where it came as text, or as a number. */
@@ -106,7 +114,7 @@ static void raise_outcome(Outcome outcome, const Fault *fault) {
 static int options_of(PyObject *tuple, Options *options) {
     int by_rank, lower, float32, policy;
     if (!PyArg_ParseTuple(tuple, "pppi", &by_rank, &lower, &float32, &policy)) return 0;
-    *options = (Options){by_rank != 0, lower != 0, float32 != 0, (OnDuplicate)policy};
+    *options = (Options){(bool)by_rank, (bool)lower, (bool)float32, (OnDuplicate)policy};
     return 1;
 }
 

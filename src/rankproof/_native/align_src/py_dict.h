@@ -73,7 +73,7 @@ static Outcome take_dict(const PlainTypes *types, const Options *options, PyObje
 }
 
 static PyObject **texts_array(const JudgedDoc *docs, size_t count, const char *text) {
-    PyObject **texts = calloc(count + 1, sizeof *texts);
+    PyObject **texts = zeroed(count, sizeof *texts);
     if (texts == NULL) return (PyObject **)PyErr_NoMemory();
     for (size_t i = 0; i < count; i++) {
         texts[i] = text_of((Slice){text + docs[i].at, docs[i].size});

@@ -34,28 +34,26 @@ static void sort_grades(int64_t *grades, size_t count) {
 }
 
 static PyObject *offsets_bytes(const Judged *judged) {
-    int64_t *offsets = malloc((judged->count + 1) * sizeof *offsets);
-    if (offsets == NULL) return PyErr_NoMemory();
-    for (size_t i = 0; i <= judged->count; i++) offsets[i] = (int64_t)judged->starts[i];
-    PyObject *bytes = bytes_of(offsets, judged->count + 1, sizeof *offsets);
-    free(offsets);
+    int64_t *offsets;
+    PyObject *bytes = new_bytes(judged->count + 1, sizeof *offsets, &offsets);
+    for (size_t i = 0; bytes != NULL && i <= judged->count; i++) offsets[i] = (int64_t)judged->starts[i];
     return bytes;
 }
 
 static PyObject *grades_bytes(const Judged *judged) {
     size_t total = judged->starts[judged->count];
-    int64_t *grades = malloc((total + 1) * sizeof *grades);
-    if (grades == NULL) return PyErr_NoMemory();
+    int64_t *grades;
+    PyObject *bytes = new_bytes(total, sizeof *grades, &grades);
+    if (bytes == NULL) return NULL;
     for (size_t i = 0; i < total; i++) grades[i] = judged->docs[i].grade;
     for (size_t i = 0; i < judged->count; i++) sort_grades(grades + judged->starts[i], judged->starts[i + 1] - judged->starts[i]);
-    PyObject *bytes = bytes_of(grades, total, sizeof *grades);
-    free(grades);
     return bytes;
 }
 
 /* Indices of the queries whose documents are not all ASCII. */
 static PyObject *foreign_queries(const Judged *judged) {
     PyObject *list = PyList_New(0);
+    if (is_ascii(judged->text, judged->text_size)) return list;
     for (size_t query = 0; list != NULL && query < judged->count; query++) {
         bool ascii = true;
         for (size_t i = judged->starts[query]; ascii && i < judged->starts[query + 1]; i++)
@@ -70,7 +68,7 @@ static PyObject *foreign_queries(const Judged *judged) {
 
 /* Which of the collected queries the set `only` has; NULL with an exception where that fails. */
 static uint8_t *kept_queries(const Judge *judge, PyObject *only) {
-    uint8_t *kept = calloc(judge->queries.count + 1, 1);
+    uint8_t *kept = zeroed(judge->queries.count, 1);
     if (kept == NULL) return (uint8_t *)PyErr_NoMemory();
     for (size_t i = 0; i < judge->queries.count; i++) {
         PyObject *query = text_of(name_at(&judge->queries, i));
@@ -130,7 +128,7 @@ static PyObject *py_judge_text(PyObject *module, PyObject *arguments) {
     judge.seed = process_seed;
     judge_borrow(&judge, &lines, &space);
     release_gil(&stream);
-    Outcome outcome = lines_open(&lines, stream_read, &stream, block < 1 ? 1 : (size_t)block, level, false);
+    Outcome outcome = lines_open(&lines, stream_read, &stream, (size_t)block, level, false);
     if (outcome == DONE) outcome = read_qrels(&lines, &judge);
     take_gil(&stream);
     if (outcome != DONE) raise_outcome(outcome, &lines.fault);

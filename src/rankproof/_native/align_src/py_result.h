@@ -13,39 +13,44 @@ static PyObject *texts_of(const Names *names, const size_t *chosen, size_t count
     return texts;
 }
 
-/* Hits in the order of the judged queries: offsets; then ranks, grades, and first rank and size of the ties, one after another. */
-static void place_hits(const Result *result, int64_t *offsets, int64_t *ranks) {
-    int64_t *grades = ranks + result->found_count, *starts = grades + result->found_count, *sizes = starts + result->found_count;
+/* Hits in the order of the judged queries: offsets, ranks, grades, and first rank and size of the ties. */
+static void place_hits(const Result *result, int64_t *const *columns) {
     size_t at = 0;
     for (size_t query = 0; query < result->judged->count; query++) {
-        offsets[query] = (int64_t)at;
+        columns[0][query] = (int64_t)at;
         for (size_t i = 0; i < result->counts[query]; i++, at++) {
             const Found *found = &result->found[result->starts[query] + i];
-            ranks[at] = found->rank;
-            grades[at] = found->grade;
-            starts[at] = found->tie_start;
-            sizes[at] = found->tie_size;
+            columns[1][at] = found->rank;
+            columns[2][at] = found->grade;
+            columns[3][at] = found->tie_start;
+            columns[4][at] = found->tie_size;
         }
     }
-    offsets[result->judged->count] = (int64_t)at;
+    columns[0][result->judged->count] = (int64_t)at;
 }
 
+#define HIT_COLUMNS 5
+
 static PyObject *hits_tuple(const Result *result) {
-    size_t queries = result->judged->count, found = result->found_count;
-    int64_t *space = malloc((queries + 1 + 4 * found) * sizeof *space);
-    if (space == NULL) return PyErr_NoMemory();
-    int64_t *offsets = space, *ranks = offsets + queries + 1;
-    place_hits(result, offsets, ranks);
-    PyObject *tuple = Py_BuildValue("(NNNNNNN)", bytes_of(result->present, queries, 1), bytes_of(result->retrieved, queries, 8),
-                                    bytes_of(offsets, queries + 1, 8), bytes_of(ranks, found, 8),
-                                    bytes_of(ranks + found, found, 8), bytes_of(ranks + 2 * found, found, 8),
-                                    bytes_of(ranks + 3 * found, found, 8));
-    free(space);
-    return tuple;
+    size_t queries = result->judged->count;
+    int64_t *columns[HIT_COLUMNS];
+    PyObject *bytes[HIT_COLUMNS];
+    bool complete = true;
+    for (size_t i = 0; i < HIT_COLUMNS; i++) {
+        bytes[i] = new_bytes(i == 0 ? queries + 1 : result->found_count, sizeof *columns[i], &columns[i]);
+        complete = complete && bytes[i] != NULL;
+    }
+    if (complete) {
+        place_hits(result, columns);
+        return Py_BuildValue("(NNNNNNN)", bytes_of(result->present, queries, 1), bytes_of(result->retrieved, queries, 8), bytes[0],
+                             bytes[1], bytes[2], bytes[3], bytes[4]);
+    }
+    for (size_t i = 0; i < HIT_COLUMNS; i++) Py_XDECREF(bytes[i]);
+    return NULL;
 }
 
 static PyObject *unjudged_hashes(const Names *unjudged_names) {
-    uint64_t *hashes = malloc((unjudged_names->count + 1) * sizeof *hashes);
+    uint64_t *hashes = zeroed(unjudged_names->count, sizeof *hashes);
     if (hashes == NULL) return PyErr_NoMemory();
     for (size_t i = 0; i < unjudged_names->count; i++) hashes[i] = unjudged_names->items[i].hash;
     PyObject *bytes = bytes_of(hashes, unjudged_names->count, sizeof *hashes);

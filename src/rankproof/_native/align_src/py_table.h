@@ -59,7 +59,7 @@ static Outcome table_open(TableStream *table, PyObject *readinto, Py_ssize_t blo
     table->reader.slow_number = stream_number;
     table->reader.context = &table->stream;
     release_gil(&table->stream);
-    return lines_open(&table->lines, stream_read, &table->stream, block < 1 ? 1 : (size_t)block, level, false);
+    return lines_open(&table->lines, stream_read, &table->stream, (size_t)block, level, false);
 }
 
 /* Takes the GIL, frees the table stream and gives its columns, or raises. */
@@ -84,7 +84,7 @@ static PyObject *py_read_table(PyObject *module, PyObject *arguments) {
     (void)module;
     if (!PyArg_ParseTuple(arguments, "Opni", &readinto, &run, &block, &level)) return NULL;
     Outcome outcome = table_open(&table, readinto, block, level);
-    if (outcome == DONE) outcome = read_table(&table.reader, run != 0);
+    if (outcome == DONE) outcome = read_table(&table.reader, (bool)run);
     return table_close(&table, outcome);
 }
 
@@ -100,7 +100,7 @@ static PyObject *py_read_delimited(PyObject *module, PyObject *arguments) {
     int run, delimiter;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OpinnOn", &readinto, &run, &delimiter, &header, &columns, &places, &block)) return NULL;
-    Layout layout = {run != 0, (char)delimiter, (size_t)header, (size_t)columns, {{0}}};
+    Layout layout = {(bool)run, (char)delimiter, (size_t)header, (size_t)columns, {{0}}};
     if (!places_from(places, &layout.places)) return NULL;
     Outcome outcome = table_open(&table, readinto, block, LEVEL_PLAIN);
     if (outcome == DONE) outcome = read_delimited(&table.reader, &layout);
@@ -137,7 +137,7 @@ static PyObject *py_read_json(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OppOn", &readinto, &run, &by_line, &places_of, &block)) return NULL;
     Outcome outcome = table_open(&table, readinto, block, LEVEL_PLAIN);
     table.places_of = places_of;
-    if (outcome == DONE) outcome = read_json(&table.reader, run != 0, by_line != 0, stream_places);
+    if (outcome == DONE) outcome = read_json(&table.reader, (bool)run, (bool)by_line, stream_places);
     return table_close(&table, outcome);
 }
 

@@ -6,6 +6,8 @@
 #include "lines.h"
 #include "number.h"
 
+#define USUAL_LINE_BYTES 16
+
 /* The second column of the first row. */
 typedef struct {
     char text[32];
@@ -19,14 +21,11 @@ typedef struct {
     FirstSecond second;
 } QrelsText;
 
-/* Whether the second column may name a machine judge, which label_of in _data/qrels.py decides: how such names begin there. */
+/* Whether the second column may name a judge, which label_in_second in _data/qrels.py decides: it has letters and is not Q0. */
 static inline bool is_mark(Slice text) {
-    static const char starts[] = "llm key heu cli gpt cha tex dav cla gem pal cod lla qwe qwq ope mis mix min mag dee gro kim olm "
-                                 "gra nem vic jam dbr hun int bai smo exa dou umb rag com phi glm nov ern fal aya sol pro";
-    if (memchr(text.at, '/', text.size) != NULL) return true;
-    if ((text.at[0] | ' ') == 'o' || ((text.at[0] | ' ') == 'y' && (text.at[1] | ' ') == 'i')) return true;
-    for (const char *at = starts; at < starts + sizeof starts; at += 4)
-        if ((text.at[0] | ' ') == at[0] && (text.at[1] | ' ') == at[1] && (text.at[2] | ' ') == at[2]) return true;
+    size_t at = (text.at[0] | ' ') == 'q' && text.size > 1;
+    for (; at < text.size; at++)
+        if ((text.at[at] & 0x80) || ((text.at[at] | ' ') >= 'a' && (text.at[at] | ' ') <= 'z')) return true;
     return false;
 }
 
@@ -40,9 +39,9 @@ static inline bool is_other_second(FirstSecond *first, Slice text) {
     return text.size != first->size || text.size > sizeof first->text || memcmp(text.at, first->text, text.size) != 0;
 }
 
-/* Whether the second column must be read in Python: it says who judged, or has more than one value. */
+/* Whether the second column must be read in Python: it may say who judged, or has more than one value. */
 static inline bool is_second_read_in_python(FirstSecond *first, Slice text) {
-    return is_other_second(first, text) || (RARELY(text.size > 2) && is_mark(text));
+    return is_other_second(first, text) || (RARELY(text.size > 2 || (unsigned char)text.at[0] > '9') && is_mark(text));
 }
 
 ALWAYS_INLINE Outcome take_judgement(void *context, const char *text, const Column *columns) {
@@ -72,6 +71,7 @@ static inline Outcome nothing_pending(void *context) { return (void)context, DON
 static inline Outcome read_qrels(Lines *lines, Judge *judge) {
     QrelsText qrels = {.lines = lines, .judge = judge};
     TRY(lines_start(lines));
+    judge->expected = lines->end / USUAL_LINE_BYTES;
     while (true) {
         TRY(cut_lines(lines, 4, take_judgement, take_odd_judgement, nothing_pending, &qrels));
         if (lines->ended) break;

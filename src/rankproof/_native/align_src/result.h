@@ -39,17 +39,16 @@ static inline void result_free(Result *result) {
     names_free(&result->tags);
     hits_free(&result->hits);
     rank_order_free(&result->order);
-    memset(result, 0, sizeof *result);
 }
 
 static inline Outcome result_open(Result *result, const Judged *judged, const Options *options) {
     memset(result, 0, sizeof *result);
     result->judged = judged;
     result->options = *options;
-    result->present = calloc(judged->count + 1, 1);
-    result->retrieved = calloc(judged->count + 1, sizeof *result->retrieved);
-    result->starts = calloc(judged->count + 1, sizeof *result->starts);
-    result->counts = calloc(judged->count + 1, sizeof *result->counts);
+    result->present = zeroed(judged->count, 1);
+    result->retrieved = zeroed(judged->count, sizeof *result->retrieved);
+    result->starts = zeroed(judged->count, sizeof *result->starts);
+    result->counts = zeroed(judged->count, sizeof *result->counts);
     bool complete = result->present && result->retrieved && result->starts && result->counts;
     return complete ? DONE : NO_MEMORY;
 }

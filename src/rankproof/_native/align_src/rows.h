@@ -40,19 +40,20 @@ static inline void rows_free(Rows *rows) {
     free(rows->keys);
     free(rows->ranks);
     free(rows->slots);
-    memset(rows, 0, sizeof *rows);
 }
 
 static inline Outcome rows_reserve(Rows *rows, size_t wanted) {
     if (wanted <= rows->capacity) return DONE;
     if (wanted > MOST_ITEMS) return NO_MEMORY;
-    size_t each[5] = {rows->capacity, rows->capacity, rows->capacity, rows->capacity, rows->capacity};
-    TRY(grow((void **)&rows->at, &each[0], wanted, sizeof *rows->at));
-    TRY(grow((void **)&rows->sizes, &each[1], wanted, sizeof *rows->sizes));
-    TRY(grow((void **)&rows->hashes, &each[2], wanted, sizeof *rows->hashes));
-    TRY(grow((void **)&rows->keys, &each[3], wanted, sizeof *rows->keys));
-    TRY(grow((void **)&rows->ranks, &each[4], wanted, sizeof *rows->ranks));
-    rows->capacity = each[0];
+    void **arrays[] = {(void **)&rows->at, (void **)&rows->sizes, (void **)&rows->hashes, (void **)&rows->keys,
+                       (void **)&rows->ranks};
+    const size_t items[] = {sizeof *rows->at, sizeof *rows->sizes, sizeof *rows->hashes, sizeof *rows->keys, sizeof *rows->ranks};
+    size_t capacity = rows->capacity;
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        capacity = rows->capacity;
+        TRY(grow(arrays[i], &capacity, wanted, items[i]));
+    }
+    rows->capacity = capacity;
     return DONE;
 }
 
@@ -68,9 +69,8 @@ static inline Slice row_id(const Rows *rows, size_t index) {
 }
 
 static inline Outcome slots_clear(Rows *rows) {
-    size_t wanted = rows->count < 65536 ? 4 * rows->count : 2 * rows->count;
     rows->slots_bits = 4;
-    while (((size_t)1 << rows->slots_bits) < wanted) rows->slots_bits++;
+    while (((size_t)1 << rows->slots_bits) < 4 * rows->count) rows->slots_bits++;
     TRY(grow((void **)&rows->slots, &rows->slots_capacity, (size_t)1 << rows->slots_bits, sizeof *rows->slots));
     memset(rows->slots, 0, sizeof *rows->slots << rows->slots_bits);
     return DONE;

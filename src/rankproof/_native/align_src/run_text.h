@@ -102,15 +102,30 @@ ALWAYS_INLINE void parse_ids(RunText *run, const char *text, size_t from, size_t
     for (size_t i = 0; i < count; i++) run->groups.of[from + i] = run->pending[i].group;
 }
 
-/* Turns pending columns into rows; `score` is tried first for each score. */
-ALWAYS_INLINE Outcome parse_rows(RunText *run, const char *text, size_t from, size_t count,
-                                 bool (*parse_score)(const char *, size_t, double *)) {
+/* A rank is mostly the one before plus one, whose digits are then those before with a last digit greater by one. */
+ALWAYS_INLINE void parse_ranks(RunText *run, const char *text, size_t from, size_t count) {
+    const uint64_t last_digit = UINT64_C(1) << 56;
+    int64_t *ranks = run->rows.ranks + from;
+    uint64_t next_digits = 0;
+    int64_t next = 0;
+    for (size_t i = 0; i < count; i++) {
+        Column rank = run->pending[i].rank;
+        uint64_t digits = rank.size - 1 < 8 ? load64(text + rank.at) << (64 - 8 * rank.size) : 0;
+        bool is_next = digits != 0 && digits == next_digits;
+        ranks[i] = is_next ? next : parse_rank(text + rank.at, rank.size);
+        bool counts_up = is_next || (digits != 0 && ranks[i] >= 0 && text[rank.at] != '-');
+        next = ranks[i] + 1;
+        next_digits = counts_up && digits >> 56 != '9' ? digits + last_digit : 0;
+    }
+}
+
+/* Turns pending scores into keys, those from `first` to `last`; `parse_score` is tried first for each. */
+ALWAYS_INLINE Outcome parse_scores(RunText *run, const char *text, size_t from, size_t first, size_t last,
+                                   bool (*parse_score)(const char *, size_t, double *)) {
     Options options = run->options;
     double *keys = run->rows.keys + from;
-    int64_t *ranks = run->rows.ranks + from;
-    parse_ids(run, text, from, count);
-    for (size_t i = 0; i < count; i++) ranks[i] = parse_rank(text + run->pending[i].rank.at, run->pending[i].rank.size);
-    for (size_t i = 0; i < count; i++) {
+    const int64_t *ranks = run->rows.ranks + from;
+    for (size_t i = first; i < last; i++) {
         Slice token = {text + run->pending[i].score.at, run->pending[i].score.size};
         double score;
         if (RARELY(!parse_score(token.at, token.size, &score))) TRY(odd_score(run, from + i, token, &score));
@@ -121,16 +136,47 @@ ALWAYS_INLINE Outcome parse_rows(RunText *run, const char *text, size_t from, si
 }
 
 static Outcome parse_rows_plain(RunText *run, const char *text, size_t from, size_t count) {
-    return parse_rows(run, text, from, count, plain_score);
+    parse_ids(run, text, from, count);
+    parse_ranks(run, text, from, count);
+    return parse_scores(run, text, from, 0, count, plain_score);
 }
 
 #ifdef HAS_WIDE
-TARGET_AVX2 static Outcome parse_rows_wide(RunText *run, const char *text, size_t from, size_t count) {
-    return parse_rows(run, text, from, count, wide_score);
+TARGET_AVX2 static Outcome parse_rows_avx2(RunText *run, const char *text, size_t from, size_t count) {
+    parse_ids(run, text, from, count);
+    parse_ranks(run, text, from, count);
+    return parse_scores(run, text, from, 0, count, wide_score);
 }
-#else
-#define parse_rows_wide parse_rows_plain
+
+TARGET_AVX512 static Outcome parse_rows_avx512(RunText *run, const char *text, size_t from, size_t count) {
+    Options options = run->options;
+    bool is_score = !options.by_rank && !options.lower_is_better && !options.float32;
+    double *keys = run->rows.keys + from;
+    size_t i = 0;
+    parse_ids(run, text, from, count);
+    parse_ranks(run, text, from, count);
+    for (; !options.by_rank && i + 4 <= count; i += 4) {
+        const PendingRow *pending = run->pending + i;
+        const char *tokens[4] = {text + pending[0].score.at, text + pending[1].score.at, text + pending[2].score.at,
+                                 text + pending[3].score.at};
+        uint32_t sizes[4] = {pending[0].score.size, pending[1].score.size, pending[2].score.size, pending[3].score.size};
+        if (RARELY(!four_scores(tokens, sizes, keys + i))) {
+            TRY(parse_scores(run, text, from, i, i + 4, wide_score));
+        } else if (!is_score) {
+            for (size_t k = i; k < i + 4; k++) keys[k] = key_of(&options, keys[k], NO_RANK);
+        }
+    }
+    return parse_scores(run, text, from, i, count, wide_score);
+}
 #endif
+
+static Outcome parse_rows(RunText *run, const char *text, size_t from, size_t count) {
+#ifdef HAS_WIDE
+    if (run->lines->level >= LEVEL_AVX512) return parse_rows_avx512(run, text, from, count);
+    if (run->lines->level >= LEVEL_AVX2) return parse_rows_avx2(run, text, from, count);
+#endif
+    return parse_rows_plain(run, text, from, count);
+}
 
 static Outcome parse_pending(void *context) {
     RunText *run = context;
@@ -139,7 +185,7 @@ static Outcome parse_pending(void *context) {
     if (count == 0) return DONE;
     TRY(rows_reserve(&run->rows, run->rows.count));
     if (run->grouped) TRY(groups_reserve(&run->groups, run->rows.count));
-    TRY((run->lines->level >= LEVEL_AVX2 ? parse_rows_wide : parse_rows_plain)(run, text, from, count));
+    TRY(parse_rows(run, text, from, count));
     run->parsed = run->rows.count;
     return DONE;
 }

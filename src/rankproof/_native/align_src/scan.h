@@ -87,14 +87,13 @@ static inline void scan_close(Scan *scan, const uint32_t *ends, const uint32_t *
     scan->plain = (high | joined) == 0;
 }
 
-/* The body of each scan function but the widest: at most SCAN_BYTES, of which PADDING bytes more may be read. */
+/* The body of each scan function but the widest: at most SCAN_BYTES; zeros follow a text that does not end a block of 64. */
 #define SCAN_BODY(masks_of)                                                                                             \
     uint32_t *ends = scan->ends, *lines = scan->lines;                                                                  \
     uint64_t high = 0, joined = 0, before = 1;                                                                          \
     for (size_t from = 0; from < size; from += 64) {                                                                    \
         Masks masks = masks_of(text + from);                                                                            \
-        uint64_t kept = size - from >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << (size - from)) - 1;                          \
-        uint64_t space = masks.space & kept, line = masks.line & kept;                                                  \
+        uint64_t space = masks.space, line = masks.line;                                                                \
         uint32_t first = (uint32_t)(ends - scan->ends);                                                                 \
         high |= masks.high;                                                                                             \
         joined |= space & (space << 1 | before);                                                                        \
@@ -148,12 +147,11 @@ TARGET_AVX512 static void scan_avx512(Scan *scan, const char *text, size_t size)
     uint64_t high = 0, joined = 0, before = 1;
     for (size_t from = 0; from < size; from += 64) {
         Masks masks = masks_avx512(text + from);
-        uint64_t kept = size - from >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << (size - from)) - 1;
-        uint64_t space = masks.space & kept;
+        uint64_t space = masks.space;
         high |= masks.high;
         joined |= space & (space << 1 | before);
         before = space >> 63;
-        lines = write_places(lines, _pext_u64(masks.line & kept, space), (uint32_t)(ends - scan->ends));
+        lines = write_places(lines, _pext_u64(masks.line, space), (uint32_t)(ends - scan->ends));
         ends = write_places(ends, space, (uint32_t)from);
     }
     scan_close(scan, ends, lines, high, joined);

@@ -35,7 +35,6 @@ static inline void table_free(Table *table) {
     free(table->ranks);
     free(table->grades);
     free(table->scores);
-    memset(table, 0, sizeof *table);
 }
 
 static inline void table_reader_free(TableReader *reader) {
@@ -48,12 +47,14 @@ static inline void table_reader_free(TableReader *reader) {
 static inline Outcome table_reserve(Table *table, size_t wanted, bool run) {
     if (wanted < table->capacity) return DONE;
     if (wanted >= MOST_ITEMS) return NO_MEMORY;
-    size_t each[4] = {table->capacity, table->capacity, table->capacity, table->capacity};
-    TRY(grow((void **)&table->bounds, &each[0], wanted + 1, sizeof *table->bounds));
-    TRY(grow((void **)&table->lines, &each[1], wanted + 1, sizeof *table->lines));
-    TRY(grow((void **)(run ? &table->ranks : &table->grades), &each[2], wanted + 1, sizeof *table->ranks));
-    if (run) TRY(grow((void **)&table->scores, &each[3], wanted + 1, sizeof *table->scores));
-    table->capacity = each[0];
+    void **arrays[] = {(void **)&table->bounds, (void **)&table->lines, (void **)(run ? &table->ranks : &table->grades),
+                       (void **)&table->scores};
+    size_t capacity = table->capacity;
+    for (int i = 0; i < (run ? 4 : 3); i++) {
+        capacity = table->capacity;
+        TRY(grow(arrays[i], &capacity, wanted + 1, sizeof *table->bounds));
+    }
+    table->capacity = capacity;
     return DONE;
 }
 

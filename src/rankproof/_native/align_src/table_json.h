@@ -93,12 +93,11 @@ static inline bool take_row_object(JsonReader *reader) {
     reader->count = 0;
     if (!take_byte(cursor, '{')) return false;
     do {
-        if (reader->count == MOST_FIELDS) return false;
         Token *name = &reader->names[reader->count], *value = &reader->values[reader->count];
         if (!take_text(cursor, name) || name->escaped || !take_byte(cursor, ':') || !take_value(cursor, value)) return false;
         reader->count++;
         if (!take_separator(reader)) return false;
-    } while (reader->separator == ',');
+    } while (reader->separator == ',' && reader->count < MOST_FIELDS);
     return reader->separator == '}';
 }
 

@@ -6,6 +6,7 @@
 #include "run_read.h"
 
 #define MOST_KEPT ((size_t)8 << 20)
+#define BYTES_OF_A_ROW 64 /* in all arrays together */
 
 typedef struct {
     Buffer buffer;
@@ -14,6 +15,10 @@ typedef struct {
     size_t group_of_capacity;
     Judgement *judgements;
     size_t judgements_capacity;
+    uint32_t *judge_slots;
+    size_t judge_slots_capacity;
+    Found *found;
+    size_t found_capacity;
 } Workspace;
 
 static inline void workspace_free(Workspace *space) {
@@ -21,14 +26,13 @@ static inline void workspace_free(Workspace *space) {
     rows_free(&space->rows);
     free(space->group_of);
     free(space->judgements);
-    memset(space, 0, sizeof *space);
+    free(space->judge_slots);
+    free(space->found);
 }
 
 static inline size_t workspace_bytes(const Workspace *space) {
-    const Rows *rows = &space->rows;
-    size_t row = sizeof *rows->at + sizeof *rows->sizes + sizeof *rows->hashes + sizeof *rows->keys + sizeof *rows->ranks;
-    return space->buffer.capacity + rows->capacity * row + rows->slots_capacity * sizeof *rows->slots +
-           space->group_of_capacity * sizeof *space->group_of + space->judgements_capacity * sizeof *space->judgements;
+    return space->buffer.capacity + sizeof *space->judge_slots * space->judge_slots_capacity +
+           BYTES_OF_A_ROW * (space->rows.capacity + space->judgements_capacity + space->found_capacity);
 }
 
 /* Takes the kept memory. */
@@ -55,6 +59,19 @@ static inline void run_borrow(RunText *run, Workspace *space) {
     run->lines->buffer = space->buffer;
 }
 
+static inline void result_borrow(Result *result, Workspace *space) {
+    result->found = space->found;
+    result->found_capacity = space->found_capacity;
+    space->found = NULL;
+    space->found_capacity = 0;
+}
+
+static inline void result_return(Result *result, Workspace *space) {
+    space->found = result->found;
+    space->found_capacity = result->found_capacity;
+    result->found = NULL;
+}
+
 static inline void run_return(RunText *run, Workspace *space) {
     space->rows = run->rows;
     space->group_of = run->groups.of;
@@ -69,14 +86,19 @@ static inline void run_return(RunText *run, Workspace *space) {
 static inline void judge_borrow(Judge *judge, Lines *lines, Workspace *space) {
     judge->rows = space->judgements;
     judge->capacity = space->judgements_capacity;
+    judge->slots = space->judge_slots;
+    judge->slots_capacity = space->judge_slots_capacity;
     lines->buffer = space->buffer;
 }
 
 static inline void judge_return(Judge *judge, Lines *lines, Workspace *space) {
     space->judgements = judge->rows;
     space->judgements_capacity = judge->capacity;
+    space->judge_slots = judge->slots;
+    space->judge_slots_capacity = judge->slots_capacity;
     space->buffer = lines->buffer;
     judge->rows = NULL;
+    judge->slots = NULL;
     memset(&lines->buffer, 0, sizeof lines->buffer);
 }
 

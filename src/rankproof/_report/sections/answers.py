@@ -26,6 +26,7 @@ from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._render.result import format_value
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import PANEL_CHART_WIDTH, Section, SvgChart
+from rankproof._report.links import pair_link
 from rankproof._statistics.intervals import Interval, mean_interval
 from rankproof.measures._claim_base import judge_of_measure
 
@@ -86,7 +87,13 @@ def _answer_charts(result: Result) -> list[SvgChart]:
     charts = []
     for name, first in result.systems[0].measures.items():
         rows = [
-            ValueRow(system.name, measured.value, format_value(measured.value, measured), _interval(measured))
+            ValueRow(
+                system.name,
+                measured.value,
+                format_value(measured.value, measured),
+                _interval(measured),
+                address=pair_link(system.name, None, name),
+            )
             for system in result.systems
             if (measured := system.measures[name]).queries
         ]

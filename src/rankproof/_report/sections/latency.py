@@ -44,7 +44,7 @@ def latency_section(context: ReportContext) -> Section | None:
             stage_means(system_run),
             total.p50,
             total.p95,
-            address=queries_link(a=system_run.name, sort="time", down="1"),
+            address=queries_link(a=system_run.name, sort="time", down="1") if context.has_queries else "",
         )
         for system_run in context.results.system_runs
         if (total := system_run.time_of("total"))
@@ -126,7 +126,8 @@ def _latency_table(context: ReportContext, rows: list[SystemTimes]) -> Table:
         shown = (None if time is None else shown_time(time) for time in times)
         cells.append((row.name, *shown, f"{total.queries:,}"))
     title = "Milliseconds per query: mean of each stage, and percentiles of the total"
-    return Table("latency", title, (Column("system"), *columns), tuple(cells))
+    links = {(at, 0): row.address for at, row in enumerate(rows) if row.address}
+    return Table("latency", title, (Column("system"), *columns), tuple(cells), links=links)
 
 
 _PARETO_COLUMNS = (

@@ -27,7 +27,7 @@ from rankproof._report.elements import (
     chart_of_widths,
     join_names,
 )
-from rankproof._report.links import pair_link
+from rankproof._report.links import pair_link, queries_link
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
@@ -58,8 +58,14 @@ def recall_section(context: ReportContext) -> Section | None:
     title, about = "Recall against depth, R@k", "; ".join(f"{name} R@100 {ys[-1]:.3f}" for name, ys in shown.items())
     key = "The mean share of relevant documents in the top k: what a reranker of k documents can reach."
     left_out = f" The {len(shown)} systems with the highest R@100." if len(shown) < len(recalls) else ""
+    measures = context.results.result.systems[0].measures
+
+    def address(system: str, depth: int) -> str:
+        name = f"R@{depth}"
+        return pair_link(system, None, name) if name in measures else queries_link(a=system, sort="first", down="1")
+
     chart = chart_of_widths(
-        lambda medium: replace(recall_chart(medium, title, (), shown), about=about), title, key + left_out, len(shown)
+        lambda medium: replace(recall_chart(medium, title, (), shown, address), about=about), title, key + left_out, len(shown)
     )
     return Section("recall", "Recall against depth", "How many documents does a reranker need?", charts=(chart,))
 

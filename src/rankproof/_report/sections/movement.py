@@ -64,11 +64,32 @@ def _move_chart(other: str, name: str, svg: Iterator[Move]) -> SvgChart:
     counts = dict.fromkeys(MOVE_KINDS, 0)
     for move, times in moves.items():
         counts[move_kind(move)] += times
-    summary = ", ".join(f"{counts[kind]:,} {word}" for kind, word in _MOVE_WORDS.items())
+    words = {kind: f"{counts[kind]:,} {word}" for kind, word in _MOVE_WORDS.items()}
+    summary = ", ".join(words.values())
     title = f"{for_message(other)} → {for_message(name)}"
     chart = slope_chart(Medium(_WIDTH), moves, (other, name), f"Ranks of relevant documents, {title}", summary, _HEIGHT)
     link = ChartLink(chart.panels[0].frame, pair_link(name, other), f"The queries of {title}")
-    return SvgChart(title, svg_of(replace(chart, links=(link,))), summary, small=True)
+    parts = tuple((text, _moves_link(name, other, kind) if counts[kind] else "") for kind, text in words.items())
+    return SvgChart(title, svg_of(replace(chart, links=(link,))), "", small=True, parts=parts)
+
+
+def _moves_link(system: str, other: str, kind: MoveKind) -> str:
+    """The queries with a relevant document that moved so."""
+    return queries_link(a=system, b=other, sort="difference", moved=kind)
+
+
+def _linked_moves(context: ReportContext, table: Table) -> Table:
+    """Counts lead to the queries with such a document, rows to those on which the system loses most."""
+    others = {run.name: context.results.compared_with(run) for run in context.results.system_runs}
+
+    def links(row: Mapping[str, CellValue]) -> dict[str, str]:
+        name = str(row["system"])
+        other = others[name]
+        kinds: Mapping[str, MoveKind] = {} if other is None else {word: kind for kind, word in _MOVE_WORDS.items()}
+        moved = {word: _moves_link(name, str(other), kind) for word, kind in kinds.items() if row.get(word)}
+        return {"system": pair_link(name, other), **moved}
+
+    return linked(table.without_sentences(), links)
 
 
 def movement_section(context: ReportContext) -> Section | None:
@@ -86,7 +107,7 @@ def movement_section(context: ReportContext) -> Section | None:
         points=(*moves.sentences, *gains.sentences),
         charts=charts,
         has_move_legend=True,
-        tables=(moves.without_sentences(),),
+        tables=(_linked_moves(context, moves),),
         folded=(gains.without_sentences(), stages.without_sentences()),
     )
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from rankproof._analysis.band_tables import describe_bands, profile_for, rated_measure
 from rankproof._analysis.bands import builtin_profiles
+from rankproof._analysis.compare.counted_queries import conversations
 from rankproof._analysis.compare.decision_data import with_relevant_documents
 from rankproof._analysis.compare.joined_values import common_values, only_queries
 from rankproof._analysis.compare.segment_differences import compared_pairs, segment_tables
@@ -95,7 +96,7 @@ def segments_section(context: ReportContext) -> Section | None:
                 )
                 for grouping in groupings
             ),
-            *_ratings_table(context, groupings[0]),
+            *(_with_segment_links(groupings[0].by, table) for table in _ratings_table(context, groupings[0])),
         ),
         folded=(
             *(
@@ -115,7 +116,16 @@ def _linked_cells(by: str, table: Table) -> Table:
         for at, column in enumerate(table.columns)
         if at > 1
     }
-    return replace(table, links=links)
+    return replace(table, links={**_segment_links(by, table), **links})
+
+
+def _with_segment_links(by: str, table: Table, **view: str) -> Table:
+    return replace(table, links=_segment_links(by, table, **view))
+
+
+def _segment_links(by: str, table: Table, **view: str) -> dict[Place, str]:
+    """The address of the queries of each segment, which the first column names."""
+    return {(row, 0): queries_link(**view, field=by, segment=str(cells[0])) for row, cells in enumerate(table.rows)}
 
 
 def _difference_tables(context: ReportContext, groupings: Sequence[Grouping]) -> tuple[Table, ...]:
@@ -125,7 +135,10 @@ def _difference_tables(context: ReportContext, groupings: Sequence[Grouping]) ->
     whole = common_values(context.results.result, [context.measure])
     joined = only_queries(whole, with_relevant_documents(context.inputs, whole.measures[0], whole.queries))
     options = CompareOptions(samples=segment_options(context.measured.queries).samples)
-    return segment_tables(joined, groupings, compared_pairs(context.comparison.decision, None), options)[1]
+    pairs, groups = compared_pairs(context.comparison.decision, None), conversations(context.inputs, joined.queries)
+    tables = segment_tables(joined, groupings, pairs, options, groups)[1]
+    view = {"a": pairs[0][0], "b": pairs[0][1], "sort": "difference"} if pairs else {}
+    return tuple(_with_segment_links(grouping.by, table, **view) for grouping, table in zip(groupings, tables, strict=False))
 
 
 def _with_names_and_notes(grouping: Grouping, table: Table) -> Table:
@@ -187,7 +200,9 @@ def _details_table(by: str, tables: list[Table]) -> Table:
     rows = tuple((row[0], row[-1], *row[1:-1]) for table in tables for row in table.rows)
     columns = (tables[0].columns[0], tables[0].columns[-1], *tables[0].columns[1:-1])
     title = f"Every segment by {_LONG_NAMES.get(by, by)} against the rest of the queries, with intervals"
-    return Table(f"segments by {by}", title, columns, rows, sentences)
+    table = Table(f"segments by {by}", title, columns, rows, sentences)
+    places = ((at, queries_link(a=str(row[1]), field=by, segment=str(row[0]), sort="value")) for at, row in enumerate(rows))
+    return replace(table, links={(at, 0): link for at, link in places})
 
 
 def shown_groupings(inputs: AnalysisInput) -> list[Grouping]:

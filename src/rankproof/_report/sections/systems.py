@@ -136,7 +136,10 @@ def step_verdict(context: ReportContext, system_run: SystemRun) -> str:
 def steps_table(context: ReportContext) -> Table:
     """Every system with the measures that matter at its stage; the section Every measure has the others."""
     table = table_of_columns("steps", "Every system: quality, gain, latency and cost", list(_columns(context)))
-    return replace(table, notes=tuple(_table_notes(table)))
+    links = {
+        (at, 0): pair_link(run.name, context.results.compared_with(run)) for at, run in enumerate(context.results.system_runs)
+    }
+    return replace(table, notes=tuple(_table_notes(table)), links=links)
 
 
 def _table_notes(table: Table) -> Iterator[str]:

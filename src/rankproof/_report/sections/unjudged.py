@@ -12,6 +12,7 @@ from rankproof._data.table import Column, Table
 from rankproof._render.systems import unjudged_tables
 from rankproof._report.context import MANY_QUERIES, JudgedShares, ReportContext, judged_shares
 from rankproof._report.elements import Section
+from rankproof._report.links import linked, pair_link
 from rankproof.measures._base import Measure
 
 _MAX_ROWS = 200_000
@@ -83,7 +84,8 @@ def _is_fast_to_bound(measure: Measure) -> bool:
 
 def _bounds_table(unjudged: UnjudgedDocuments, names: Sequence[str]) -> Table:
     narrowed = _with_measures(unjudged.inputs, names)
-    return audit_unjudged(narrowed, replace(unjudged, inputs=narrowed))
+    bounds = audit_unjudged(narrowed, replace(unjudged, inputs=narrowed))
+    return linked(bounds, lambda row: {"system": pair_link(str(row["system"]), None, str(row["measure"]))})
 
 
 def _with_measures(inputs: AnalysisInput, names: Sequence[str]) -> AnalysisInput:

@@ -67,9 +67,19 @@
     return number.toLocaleString("en");
   }
 
+  const blocks = new Map();
+
+  async function expand(block) {
+    const bytes = Uint8Array.from(atob(block.textContent), (char) => char.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    blocks.set(block.id, await new Response(stream).text());
+  }
+
+  // The data of the page is compressed: `parsed` has it after `ready`.
+  rp.ready = Promise.all([...document.querySelectorAll("script[type='text/plain']")].map(expand));
+
   function parsed(id) {
-    const block = document.getElementById(id);
-    return block ? JSON.parse(block.textContent) : null;
+    return blocks.has(id) ? JSON.parse(blocks.get(id)) : null;
   }
 
   rp.dom = { visible, el, fill, spoken, foreign, value, signed, count, parsed };

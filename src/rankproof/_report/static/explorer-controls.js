@@ -10,6 +10,15 @@
     ["worse", "A worse than B"],
   ];
 
+  const MOVED = [
+    ["", "any"],
+    ["found", "found by A alone"],
+    ["lost", "lost by A"],
+    ["promoted", "promoted by A"],
+    ["demoted", "demoted by A"],
+    ["kept", "at the same rank"],
+  ];
+
   function option(value, label) {
     return el("option", { value }, label);
   }
@@ -103,6 +112,7 @@
     const b = select(numbered(names), (value) => change({ b: Number(value) }));
     const segment = select(segmentOptions(data), (value) => change(segmentOf(value)));
     const only = select(ONLY.map(([value, label]) => option(value, label)), (value) => change({ only: value }));
+    const moved = select(MOVED.map(([value, label]) => option(value, label)), (value) => change({ moved: value }));
     const text = search((value) => change({ text: value }, true));
     const unjudged = checkbox("unjudged documents in the top " + data.top, (on) => change({ unjudged: on }));
     const shown = names.map((name, at) => checkbox(name, (on) => change({ systems: shownSystems(data, now(), at, on) })));
@@ -115,7 +125,7 @@
     const others = button("", () => change({ systems: now().systems.length < names.length ? names.map((_, at) => at) : [now().a, now().b] }));
     const reset = button("Reset", () => change({ ...rp.view.initial(data), query: now().query }));
     const chosen = pairs ? [["System", pairs.control]] : [["System A", a], ["System B", b]];
-    const pair = names.length > 1 ? [...chosen, ["Only", only]] : [];
+    const pair = names.length > 1 ? [...chosen, ["Only", only], ...(data.judged && data.ranked ? [["Relevant documents", moved]] : [])] : [];
     const labels = [["Find", text], ["Measure", measure], ...pair];
     const choices = labels.map(([label, control]) => labelled(label, control));
     const order = el("div", { class: "presets", role: "group", "aria-label": "Order" }, orders.map((one) => one.node), reset);
@@ -136,6 +146,7 @@
       }
       segment.value = view.segment < 0 ? "" : view.field + ":" + view.segment;
       only.value = view.only;
+      moved.value = view.moved;
       if (text.value !== view.text) {
         text.value = view.text;
       }

@@ -81,6 +81,20 @@
     return keys[view.sort] || null;
   }
 
+  // How a relevant document moved from B to A, as in the charts of rank movement.
+  function moveOf(before, after) {
+    if (!before || !after) {
+      return before ? "lost" : after ? "found" : "";
+    }
+    return after < before ? "promoted" : after > before ? "demoted" : "kept";
+  }
+
+  function hasMoved(data, view, query) {
+    const before = rp.details().ranked(view.b, query);
+    const after = rp.details().ranked(view.a, query);
+    return after.some((one, at) => one.grade >= data.rel && moveOf(before[at].rank, one.rank) === view.moved);
+  }
+
   function tests(data, view, lines) {
     const words = folded(view.text).split(/\s+/).filter(Boolean);
     const wanted = { better: 1, equal: 0, worse: -1 }[view.only];
@@ -93,6 +107,9 @@
     }
     if (wanted !== undefined) {
       found.push((query) => outcome(data, view, query) === wanted);
+    }
+    if (view.moved) {
+      found.push((query) => hasMoved(data, view, query));
     }
     if (view.unjudged) {
       found.push((query) => view.systems.some((at) => data.unjudged[at][query] > 0));

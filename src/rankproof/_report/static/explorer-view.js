@@ -3,6 +3,7 @@
 // A view: what the table shows, its order, and the open query. The address has names, the view has indices into the data.
 (function (rp) {
   const ONLY = ["better", "equal", "worse"];
+  const MOVED = ["found", "lost", "promoted", "demoted", "kept"];
   const SORTS = ["", "query", "text", "segment", "value", "difference", "gap", "spread", "first", "time"];
 
   // `start` of the data replaces parts of the first view.
@@ -21,6 +22,7 @@
       field: -1,
       segment: -1,
       only: "",
+      moved: "",
       unjudged: false,
       query: null,
       ...data.start,
@@ -49,6 +51,7 @@
     view.field = indexOf(data.segments.map((segment) => segment.name), parameters.get("field"), -1);
     view.segment = view.field < 0 ? -1 : indexOf(data.segments[view.field].values, parameters.get("segment"), -1);
     view.only = ONLY.includes(parameters.get("only")) ? parameters.get("only") : "";
+    view.moved = MOVED.includes(parameters.get("moved")) ? parameters.get("moved") : "";
     view.unjudged = parameters.get("unjudged") === "1";
     view.query = indexOf(data.queries.ids, parameters.get("query"), null);
     return view;
@@ -77,6 +80,7 @@
       add("segment", true, data.segments[view.field].values[view.segment]);
     }
     add("only", view.only !== "", view.only);
+    add("moved", view.moved !== "", view.moved);
     add("unjudged", view.unjudged, "1");
     add("query", view.query !== null, view.query === null ? "" : data.queries.ids[view.query]);
     return parameters;

@@ -146,9 +146,16 @@
     return { model: explorer.model, view: () => explorer.view, setMeasure: (measure) => setMeasure(explorer, measure), onMeasure };
   }
 
-  const section = document.getElementById("queries");
-  const data = section ? parsed("data") : null;
-  if (data) {
-    rp.explorer = start(section, data);
-  }
+  // The table makes the page longer, so a section that the address names is shown again.
+  rp.ready.then(() => {
+    const section = document.getElementById("queries");
+    const data = section ? parsed("data") : null;
+    if (data) {
+      rp.explorer = start(section, data);
+      const named = rp.state.isHere() ? null : document.getElementById(rp.state.section());
+      if (named) {
+        named.scrollIntoView({ behavior: "instant" });
+      }
+    }
+  });
 })((window.rankproof = window.rankproof || {}));

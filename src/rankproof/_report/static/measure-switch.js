@@ -13,19 +13,23 @@
     }
   }
 
-  if (!place || !rp.explorer || names.length < 2) {
-    return;
-  }
-  const measures = rp.explorer.model.data.measures.map((measure) => measure.name);
-  const select = el("select", { id: "page-measure" }, names.map((name) => el("option", { value: name }, name)));
-  select.addEventListener("change", () => rp.explorer.setMeasure(measures.indexOf(select.value)));
-  place.append(el("label", { for: select.id }, "Measure "), select);
-  place.hidden = false;
-  rp.explorer.onMeasure((measure) => {
-    const name = measures[measure];
-    if (names.includes(name)) {
-      select.value = name;
+  function offer() {
+    if (!place || !rp.explorer || names.length < 2) {
+      return;
     }
-    show(name);
-  });
+    const measures = rp.explorer.model.data.measures.map((measure) => measure.name);
+    const select = el("select", { id: "page-measure" }, names.map((name) => el("option", { value: name }, name)));
+    select.addEventListener("change", () => rp.explorer.setMeasure(measures.indexOf(select.value)));
+    place.append(el("label", { for: select.id }, "Measure "), select);
+    place.hidden = false;
+    rp.explorer.onMeasure((measure) => {
+      const name = measures[measure];
+      if (names.includes(name)) {
+        select.value = name;
+      }
+      show(name);
+    });
+  }
+
+  rp.ready.then(offer);
 })((window.rankproof = window.rankproof || {}));

@@ -3,7 +3,8 @@
 // What a report can do while a server shows it: whole documents, and its queries in the bench.
 (function (rp) {
   const { el, fill } = rp.dom;
-  const addresses = rp.dom.parsed("served");
+  let addresses = null;
+  rp.ready.then(() => (addresses = rp.dom.parsed("served")));
   const MOST_PARTS = 20;
 
   function address(path, parameters) {

@@ -51,7 +51,7 @@
     const link = (only) => {
       const parameters = rp.view.parametersOf({ ...view, only, sort: "difference", down: (only === "better") !== model.lowerIsBetter(view), query: null }, model.data);
       const number = list.filter((one) => one.outcome === wanted[only]).length;
-      return el("a", { href: "#queries?" + parameters, class: only }, number + " " + words[only]);
+      return el(number ? "a" : "span", { href: number ? "#queries?" + parameters : null, class: only }, number + " " + words[only]);
     };
     return el("p", { class: "counts" }, ONLY.map(link));
   }

@@ -48,7 +48,7 @@ class KnobsReply:
     knobs: Annotated[tuple[Knob, ...], Option("its settings")]
     why_not_search: Annotated[str, Option("why it cannot be asked a typed query, empty if it can")]
     why_not_rebuild: Annotated[str, Option("why it cannot be run again here, empty if it can")]
-    notes: Annotated[tuple[str, ...], Option("what to know about them")]
+    why_not_prove: Annotated[str, Option("why changes cannot be proved here, empty if they can")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class LiveBench(Feature):
     def _knobs(self, call: ApiCall, request: KnobsRequest) -> KnobsReply:
         _, source = self._opened(call, request.b)
         listed = self._workbench.knobs(source, request.b, request.changes)
-        return KnobsReply(listed.knobs, listed.why_not_search, listed.why_not_rebuild, listed.notes)
+        return KnobsReply(listed.knobs, listed.why_not_search, listed.why_not_rebuild, listed.why_not_prove)
 
     def _search(self, call: ApiCall, request: SearchRequest) -> BenchSide:
         found, source = self._opened(call, request.system)

@@ -56,7 +56,7 @@ class KnobList:
     knobs: tuple[Knob, ...]
     why_not_search: str = ""
     why_not_rebuild: str = ""
-    notes: tuple[str, ...] = ()
+    why_not_prove: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -197,13 +197,13 @@ function rebuildNode(own) {
 }
 
 function proveNode(own) {
-  const words = own.reply.why_not_rebuild && !isFusion(own) ? own.reply.why_not_rebuild : "";
+  const words = own.reply.why_not_prove || (isFusion(own) ? "" : own.reply.why_not_rebuild);
   const button = el("button", { type: "button", class: "main prove", disabled: Boolean(words), on: { click: () => startJob(own, "prove") } }, "Prove it");
   return el(
     "div",
     { class: "banner" },
     el("p", {}, el("strong", {}, "Tuned on the queries you see: no proof."), " “Prove it” chooses the changed settings on some queries and measures them on others (5-fold cross-validation)."),
-    el("p", {}, button),
+    el("p", {}, button, words ? ` ${words}.` : ""),
   );
 }
 
@@ -244,7 +244,7 @@ function proofNode(proof) {
     "div",
     { class: proof.proven ? "proof proven" : "proof" },
     el("p", { class: "plan" }, proof.sentence),
-    el("p", {}, `Chosen by all queries: ${proof.settings}. On the queries that chose them: ${proof.naive.toFixed(4)}, which is too good.`),
+    el("p", {}, `Chosen by all queries: ${proof.settings}. Measured on the queries that chose them: ${proof.naive.toFixed(4)}, which is too optimistic.`),
     el("p", { dir: "auto" }, proof.decision),
     el("p", {}, el("a", { href: `/r/${proof.results}` }, "The results"), ", ", el("a", { href: `/bench?r=${proof.results}` }, "in the bench"), "."),
     proof.toml ? el("p", { class: "beside" }, `Experiment file: ${proof.toml}`) : null,
