@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.online.evidence import SessionsNeeded as SessionsNeeded
     from rankproof._analysis.online.result import OnlineResult as OnlineResult
     from rankproof._analysis.options import CompareOptions as CompareOptions
+    from rankproof._analysis.preferences import PreferenceResult as PreferenceResult
     from rankproof._analysis.traffic.drift import SampleCheck as SampleCheck
     from rankproof._analysis.traffic.sample import QuerySample as QuerySample
     from rankproof._api.values import Analysis as Analysis
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from rankproof._api.values import Segments as Segments
     from rankproof._api.values import Stability as Stability
     from rankproof._api.values import Tuning as Tuning
-    from rankproof._cli.command import Command as Command
+    from rankproof._cli.parser import Command as Command
     from rankproof._cli.terminal import Terminal as Terminal
     from rankproof._data.answers import Answer as Answer
     from rankproof._data.answers import AnswerUsage as AnswerUsage
@@ -168,7 +169,7 @@ else:
         Claim="rankproof._data.claims",
         ClaimVerdict="rankproof._data.claims",
         Column="rankproof._data.table",
-        Command="rankproof._cli.command",
+        Command="rankproof._cli.parser",
         Correlation="rankproof._api.values",
         RaterAgreement="rankproof._api.values",
         Stability="rankproof._api.values",
@@ -256,6 +257,7 @@ else:
         UnjudgedRival="rankproof._analysis.decision.record",
         OtherMargin="rankproof._analysis.decision.record",
         PairDifference="rankproof._analysis.decision.record",
+        PreferenceResult="rankproof._analysis.preferences",
         QueriesNeeded="rankproof._analysis.decision.record",
         SavedCase="rankproof._results.saved_cases",
         Scenario="rankproof._analysis.decision.record",
