@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rankproof._api.output import export as export
     from rankproof._api.output import plot as plot
     from rankproof._api.output import report as report
+    from rankproof._api.prefer import prefer as prefer
     from rankproof._api.programs import generate as generate
     from rankproof._api.programs import judge as judge
     from rankproof._api.programs import run as run
@@ -103,6 +104,7 @@ _TARGETS = {
     "online": "rankproof._api.live:online",
     "parse_measure": "rankproof.measures._parse:parse_measure",
     "plot": "rankproof._api.output:plot",
+    "prefer": "rankproof._api.prefer:prefer",
     "read_dataset": "rankproof._importers.registry:read_dataset",
     "read_experiment": "rankproof._experiment.config_read:read_experiment",
     "read_qrels": "rankproof._formats.read:read_qrels",
@@ -164,6 +166,7 @@ __all__ = [
     "parse_measure",
     "plot",
     "plugins",
+    "prefer",
     "read_dataset",
     "read_experiment",
     "read_qrels",

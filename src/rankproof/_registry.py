@@ -183,10 +183,11 @@ class Registry(Mapping[str, Any], Generic[T]):
     """The parts of one kind by name: those of this package first, then those of installed packages.
 
     Iterating gives the names without aliases and imports nothing; looking a name up imports the part. T is what `build` returns.
+    Parts of installed packages must have the attributes `needs`.
     """
 
-    def __init__(self, kind: str, group: str, components: tuple[Component, ...]) -> None:
-        self.kind, self.group, self.components = kind, group, components
+    def __init__(self, kind: str, group: str, components: tuple[Component, ...], needs: tuple[str, ...] = ()) -> None:
+        self.kind, self.group, self.components, self.needs = kind, group, components, needs
         self._own = {name: component for component in components for name in (component.name, *component.aliases)}
 
     def names(self) -> list[str]:
@@ -198,7 +199,16 @@ class Registry(Mapping[str, Any], Generic[T]):
         return self[name]
 
     def __getitem__(self, name: str) -> Any:
-        return self._own[name].load() if name in self._own else load_entry_point(self.entry_points()[name])
+        return self._own[name].load() if name in self._own else self._checked(self.entry_points()[name])
+
+    def _checked(self, entry: EntryPoint) -> Any:
+        part = load_entry_point(entry)
+        if lacking := [name for name in self.needs if not hasattr(part, name)]:
+            what = (
+                f"the {self.kind} {for_message(entry.name)} of the package {_package_of(entry)} has no {' and no '.join(lacking)}"
+            )
+            raise ExternalError(f"{what}; update or remove the package")
+        return part
 
     def __contains__(self, name: object) -> bool:
         return name in self._own or name in self.entry_points()
@@ -431,7 +441,7 @@ def load_entry_point(entry: EntryPoint) -> Any:
     """What an entry point refers to; whatever its package raises is reported with the package's name."""
     try:
         return entry.load()
-    except Exception as error:  # another package may raise anything
+    except (Exception, SystemExit) as error:  # another package may raise anything
         reason = " ".join(str(error).split()) or type(error).__name__
         what = (
             f"the package {_package_of(entry)} offers {for_message(entry.name)}, which cannot be loaded ({for_message(reason)})"

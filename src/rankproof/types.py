@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.online.evidence import SessionsNeeded as SessionsNeeded
     from rankproof._analysis.online.result import OnlineResult as OnlineResult
     from rankproof._analysis.options import CompareOptions as CompareOptions
+    from rankproof._analysis.preferences import PreferenceResult as PreferenceResult
     from rankproof._analysis.traffic.drift import SampleCheck as SampleCheck
     from rankproof._analysis.traffic.sample import QuerySample as QuerySample
     from rankproof._api.values import Analysis as Analysis
@@ -256,6 +257,7 @@ else:
         UnjudgedRival="rankproof._analysis.decision.record",
         OtherMargin="rankproof._analysis.decision.record",
         PairDifference="rankproof._analysis.decision.record",
+        PreferenceResult="rankproof._analysis.preferences",
         QueriesNeeded="rankproof._analysis.decision.record",
         SavedCase="rankproof._results.saved_cases",
         Scenario="rankproof._analysis.decision.record",

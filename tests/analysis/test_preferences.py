@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rankproof as rp
 from rankproof._analysis.preferences import Comparisons, analyse_preferences, fit_strengths
-from rankproof._api.prefer import prefer
 from rankproof._cli.main import main
 from rankproof._formats.preferences import Preference, read_preferences
 from rankproof.errors import InputError, UsageError
@@ -190,12 +190,12 @@ def test_a_wrong_file_is_an_error(tmp_path: Path, row: dict[str, Any], message: 
 def test_a_judge_that_may_be_a_machine_ships_nothing_until_the_user_says_otherwise(who: str, tmp_path: Path) -> None:
     rows = [{"query": f"q{at}", "a": "x", "b": "y", "preferred": "x" if at % 8 else "y", "judge": who} for at in range(200)]
     path = written(tmp_path, "made.jsonl", rows)
-    alone = prefer(path)
+    alone = rp.prefer(path)
     name = who or "somebody without a name"
     assert (alone.decision.outcome, alone.decision.risk) == ("judge_leads", None)
     assert alone.sentences[0].startswith(f"By {name} (not checked by people), x leads")
     assert alone.sentences[1] == f"Whether {name} is a machine is not known: --labels-by people if not."
-    assert prefer(path, labels_by="people").decision.systems == ("x",)
+    assert rp.prefer(path, labels_by="people").decision.systems == ("x",)
 
 
 @pytest.mark.parametrize("who", ["human:ann", "people", "expert_17", "author_2", "arena_user_9965", "annotator 3"])
@@ -219,7 +219,7 @@ def test_a_language_model_is_asked_in_both_orders_and_its_place_bias_is_seen(tmp
         for name in ("x", "y")
     }
     chat = ScriptedChat(first)
-    result = prefer(answers=logs, judge="scripted", model=chat)
+    result = rp.prefer(answers=logs, judge="scripted", model=chat)
     assert chat.log.calls == 40
     (places,) = [table for table in result.tables if table.name == "places"]
     assert places.rows[0][1:] == (40, 1.0, 20, 0.0)
@@ -237,3 +237,15 @@ def test_the_command_shows_the_decision_and_the_tables(tmp_path: Path, capsys: p
     assert shown.out.strip().startswith("Ship a: 0.8")
     assert "first preferred" in shown.out
     assert "the first of two equal answers is preferred" in shown.err
+
+
+def test_the_output_goes_to_a_file_that_is_no_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"query": made.query, "a": "a", "b": "b", "preferred": made.preferred, "first": made.first, "who": "human:ann"}
+        for made in drawn(8, 300, 0.8)
+    ]
+    made, out = written(tmp_path, "made.jsonl", rows), tmp_path / "decision.md"
+    assert main(["prefer", made, "--format", "markdown", "-o", str(out)]) == 0
+    assert "Ship a: 0.8" in out.read_text(encoding="utf-8")
+    assert main(["prefer", made, "-o", made]) == 2
+    assert "made.jsonl" in capsys.readouterr().err

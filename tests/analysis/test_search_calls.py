@@ -141,3 +141,22 @@ def test_a_results_folder_keeps_the_calls(tmp_path: Path, capsys: pytest.Capture
         tables.append(capsys.readouterr().out.partition("Calls of search tools")[2])
     assert tables[0]
     assert tables[0] == tables[1]
+
+
+def test_explain_shows_what_was_said_before_a_question_and_what_was_searched_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = agent_row("s", ("founder of Oslo", [FIRST]))
+    row["messages"] += [
+        {"type": "human", "content": "And when?"},
+        {"type": "ai", "content": "", "tool_calls": [{"name": "search", "args": {"query": "founding year of Oslo"}, "id": "x"}]},
+        {"type": "tool", "tool_call_id": "x", "content": json.dumps([FIRST])},
+        {"type": "ai", "content": "In 1040."},
+    ]
+    (path,) = logs(tmp_path, a=[row])
+    assert main(["answers", str(path), "-m", "Faithfulness", "-o", str(tmp_path / "r"), "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["explain", str(tmp_path / "r"), "-m", "Faithfulness", "--query", "s/2"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Question: And when? Said before: user: Who founded Oslo, s? | assistant: In 1040." in shown
+    assert "Searched for: founding year of Oslo" in shown

@@ -32,7 +32,7 @@ PUBLIC = {
     id(getattr(module, name)) for module in (rankproof, measures, stages, models, stores, types, plugins) for name in dir(module)
 }
 ERRORS = {id(value) for value in vars(errors).values()}
-MOST_NAMES = 53
+MOST_NAMES = 54
 OPAQUE = (types.LLMSession, types.JsonContent)
 """Values that parts pass on and whose methods are internal."""
 
@@ -153,7 +153,6 @@ TERMINAL_ONLY = {
     "completion": "prints a script for a shell",
     "help": "prints help pages",
     "mcp": "is a server of these functions for agents",
-    "prefer": "decides by files that people make in the browser; the top level has no room for another name",
 }
 """Commands without a function, and why."""
 

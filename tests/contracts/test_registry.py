@@ -38,7 +38,7 @@ from rankproof._judge.claims.registry import CLAIM_JUDGES
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof._registry import Component, Option, RecordTable, Registry, settings_of
 from rankproof._render.formats import EXPORT_FORMATS, RESULT_FORMATS
-from rankproof.errors import InputError, MissingExtraError, UsageError
+from rankproof.errors import InputError, MissingExtraError, RankproofError, UsageError
 from rankproof.measures._registry import ANSWER_MEASURES, MEASURES, TEXT_MEASURES
 from rankproof.models._registry import BY_SOURCE, CHATS, CROSS_ENCODERS, ENCODERS
 from rankproof.stages import BM25
@@ -511,6 +511,23 @@ def test_what_is_wrong_with_a_part_of_another_package_is_told_with_its_line(
     with pytest.raises(InputError) as refused:
         read(elsewhere, THEIRS.replace(old, new, 1))
     assert (refused.value.line, f"{refused.value.what}; {refused.value.fix}") == (line, message)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("raise SystemExit(0)", "the package elsewhere-parts offers reverse, which cannot be loaded"),
+        ("Reverse = None", "the stage reverse of the package elsewhere-parts has no inputs and no build"),
+        (
+            "class Reverse:\n    inputs = build = None\n    def __init__(self): raise ValueError('licence')",
+            "elsewhere_parts:Reverse does not accept its settings",
+        ),
+    ],
+)
+def test_a_broken_part_of_another_package_is_an_error_that_names_it(elsewhere: Path, code: str, message: str) -> None:
+    (elsewhere / "site" / "elsewhere_parts.py").write_text(f"{code}\n")
+    with pytest.raises(RankproofError, match=message):
+        read(elsewhere, '[systems.broken]\nstage = "reverse"\n')
 
 
 def test_the_fields_of_a_scorer_of_another_package_are_checked_before_any_work(elsewhere: Path) -> None:

@@ -104,6 +104,32 @@ def test_an_agent_gets_the_verdict_that_a_person_gets(folder: Path) -> None:
     assert "missing.run" in results[9].content[0].text
 
 
+def test_an_agent_decides_by_preferences_and_reads_rubrics_of_its_folders_alone(folder: Path) -> None:
+    rubric = 'question = "How polite is it?"\n[grades]\n0 = "rude"\n1 = "polite"\n'
+    for place in (folder, folder.parent):
+        (place / "tone.toml").write_text(rubric)
+    rows = "".join(f"q{at},a,b,{'b' if at % 4 == 0 else 'a'},{'a' if at % 3 else 'b'},human:ann\n" for at in range(60))
+    (folder / "preferences.csv").write_text(f"query,a,b,preferred,first,who\n{rows}")
+    outside = str(folder.parent / "tone.toml")
+    calls: list[Call] = [
+        ("prefer", {"preferences": "preferences.csv"}),
+        ("prefer", {"preferences": outside}),
+        ("answers", {"answers": "log.jsonl", "measures": ["Criterion('tone.toml')"]}),
+        ("answers", {"answers": "log.jsonl", "measures": [f"Criterion({outside!r})"]}),
+        ("answers", {"answers": "log.jsonl", "measures": ["Criterion('../tone.toml')"]}),
+    ]
+    _, results = asked(folder, calls)
+    words = [result.content[0].text for result in results]
+    person = rp.prefer(str(folder / "preferences.csv"))
+    assert words[0] == "\n".join(person.sentences)
+    assert person.decision.systems == ("a",)
+    assert results[0].structured_content["decision"]["systems"] == ["a"]
+    assert words[1].startswith(f"preferences: {outside} is outside the folders of this server")
+    assert "cannot grade by a rubric" in words[2]
+    assert words[3].startswith(f"measures: {outside} is outside the folders of this server")
+    assert words[4].startswith("measures: '../tone.toml' is not allowed")
+
+
 def test_with_write_an_agent_saves_a_baseline_and_a_report_and_passes_the_gate(folder: Path) -> None:
     qrels, runs = files_of(folder)
     both = {"data": qrels, "runs": runs}
@@ -181,7 +207,7 @@ def test_every_option_that_takes_a_path_says_so() -> None:
     assert named - paths - {(tool.name, "queries") for tool in TOOLS} == set()
     assert {name for _, name in paths} == {
         *("data", "runs", "run", "qrels", "dataset", "weights", "labels", "log", "bands", "baseline", "save", "cases", "path"),
-        *("before", "answers", "references", "corpus", "nuggets", "cache"),
+        *("before", "answers", "references", "corpus", "nuggets", "cache", "preferences"),
     }
 
 

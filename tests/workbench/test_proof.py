@@ -134,6 +134,12 @@ def test_what_was_written_by_hand_cannot_be_proved_by_the_same_queries(opened: O
         workbench.prove(source, "bm25", "title", {"fields": ["text"]}, quiet)
 
 
+def test_a_changed_depth_alone_cannot_be_proved(opened: Opened) -> None:
+    _, source, workbench = opened
+    with pytest.raises(UsageError, match="a proof keeps the depth, and nothing else was changed"):
+        workbench.prove(source, "bm25", "title", {"depth": 5}, quiet)
+
+
 def test_a_stopped_proof_writes_nothing(opened: Opened, folder: Path) -> None:
     _, source, workbench = opened
     before = sorted(path.name for path in folder.parent.iterdir())

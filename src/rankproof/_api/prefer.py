@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rankproof._data.validation import BUDGET, REPLIES
+from rankproof._data.validation import BUDGET, FILES, REPLIES, public
 from rankproof._registry import Option
 from rankproof._results.decision_settings import COSTS, LABELS_BY, MARGIN, LabelsBy
 from rankproof.errors import UsageError
@@ -19,14 +19,17 @@ if TYPE_CHECKING:
     from rankproof.models._chat.base import ChatModel
 
 JUDGE = Option("a language model that compares the answers of results in both orders", metavar="NAME", unset="none is asked")
-FILES = Option(
-    "files of preferences: of `rankproof serve`, Chatbot Arena, MT-bench, LangSmith, or a table with query, a, b and preferred"
+PREFERENCES = Option(
+    "files of preferences: of `rankproof serve`, Chatbot Arena, MT-bench, LangSmith, or a table with query, a, b and preferred",
+    typed=FILES,
+    role="path",
 )
 RESULTS = Option("a results folder or RAG logs whose answers --judge compares", metavar="RESULTS", typed=str, role="path")
 
 
+@public
 def prefer(
-    preferences: Annotated[str | os.PathLike[str] | Sequence[str | os.PathLike[str]], FILES] = (),
+    preferences: Annotated[str | os.PathLike[str] | Sequence[str | os.PathLike[str]], PREFERENCES] = (),
     *,
     answers: Annotated[Any, RESULTS] = None,
     judge: Annotated[str | None, JUDGE] = None,

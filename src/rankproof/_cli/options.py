@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rankproof._cli.flags import add_flag, add_flags, add_option, judgement_options, query_ids, settings_by_name, values_of
 from rankproof._cli.output import add_measures_option, add_name_option, add_output_option
@@ -42,6 +42,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--sample", action="store_true", help="evaluate the built-in sample")
 
 
+_Value = TypeVar("_Value", float, str)
 _RELEVANCE = ("rel", "depth", "judged_only", "queries", "skip_missing", "weights", "order", "lower_is_better", "on_duplicate")
 _FILES = ("qrels_format", "run_format", "delimiter", "encoding", "grade_map", "on_conflict", "threads")
 
@@ -91,15 +92,15 @@ def look_log(args: argparse.Namespace) -> str | None:
     return None if folder is None else os.path.join(folder, LOOKS_FILE)
 
 
-def without_repeats(option: str, pairs: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """The numbers by name; a name that an option repeats is an error."""
-    numbers: dict[str, float] = {}
-    for name, number in pairs:
-        if name in numbers:
-            what = f"{option} is given twice for {for_message(name)} ({numbers[name]:g} and {number:g})"
-            raise UsageError(what, fix="give it once")
-        numbers[name] = number
-    return numbers
+def without_repeats(option: str, pairs: Sequence[tuple[str, _Value]]) -> dict[str, _Value]:
+    """The numbers or texts by name; a name that an option repeats is an error."""
+    values: dict[str, _Value] = {}
+    for name, value in pairs:
+        if name in values:
+            texts = (for_message(text if isinstance(text, str) else f"{text:g}") for text in (values[name], value))
+            raise UsageError(f"{option} is given twice for {for_message(name)} ({' and '.join(texts)})", fix="give it once")
+        values[name] = value
+    return values
 
 
 def decision_options(args: argparse.Namespace) -> dict[str, Any]:

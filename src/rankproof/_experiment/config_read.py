@@ -30,7 +30,7 @@ from rankproof._io.paths import DATASET_PATTERN_FIX, is_pattern
 from rankproof._io.toml_file import KeyPath, TomlFile, read_toml, toml_value
 from rankproof._registry import Option, Registry, Setting
 from rankproof._results.result_json import PYTHON_PREFIX
-from rankproof.errors import InputError, UsageError, for_message
+from rankproof.errors import InputError, RankproofError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MODULE_AND_NAME, parse_measures, split_measures
 from rankproof.stages._base import Stage
@@ -110,7 +110,7 @@ class Builder:
             own = {key: value for key, value in table.items() if key in own_keys}
             arguments["parameters"] = {key: self._part(own_keys[key], (*path, key), value) for key, value in own.items()}
         self._refuse_missing(keys, path, table)
-        built = self.checked(path, lambda: part(**arguments), {**keys, **own_keys})
+        built = self.checked(path, partial(_built, part, arguments), {**keys, **own_keys})
         self._refuse_unused(keys, path, arguments, built)
         return built
 
@@ -201,6 +201,19 @@ class Builder:
         for key, setting in keys.items():
             if setting.required and key not in table:
                 raise self._toml_file.error(path, f"{key} is missing", f"give {setting.option.description or 'it'}")
+
+
+def _built(part: Any, arguments: Mapping[str, Any]) -> Any:
+    """The part with its settings; a class of another package may raise anything."""
+    try:
+        return part(**arguments)
+    except (RankproofError, TypeError):
+        raise
+    except Exception as error:
+        if part.__module__.startswith("rankproof."):
+            raise
+        what = f"{part.__module__}:{part.__qualname__} does not accept its settings ({for_message(str(error))})"
+        raise UsageError(what, fix="correct them, or update its package") from None
 
 
 def _toml_type_name(value: Any) -> str:

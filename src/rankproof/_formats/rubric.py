@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields
 from importlib.resources import as_file, files
 from typing import Any, get_args
@@ -20,10 +22,23 @@ _KEYS = tuple(field.name for field in fields(Rubric) if field.name != "name")
 _EXAMPLE_KEYS = tuple(field.name for field in fields(RubricExample))
 
 
+_PLACE: ContextVar[Callable[[str], str]] = ContextVar("place", default=str)
+
+
+@contextmanager
+def placed_rubrics(place: Callable[[str], str]) -> Iterator[None]:
+    """Within it, files of rubrics are those at the paths that `place` gives for their names."""
+    token = _PLACE.set(place)
+    try:
+        yield
+    finally:
+        _PLACE.reset(token)
+
+
 def read_rubric(source: str) -> Rubric:
     """The rubric of a file NAME.toml, or one of this package by its name alone."""
     if source.endswith(_END):
-        return _rubric(read_toml(source), rubric_name(source))
+        return _rubric(read_toml(_PLACE.get()(source)), rubric_name(source))
     if source not in builtin_rubrics():
         known = ", ".join(builtin_rubrics())
         raise UsageError(f"no rubric is called {for_message(source)}", fix=f"name a file such as tone.toml, or one of {known}")

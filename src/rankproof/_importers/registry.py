@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
 from typing import Annotated, Any
@@ -87,6 +87,7 @@ IMPORTERS: Registry[Importer] = Registry(
             TABLE, f"{_PACKAGE}.table:TABLE", "a table with a column for the query and one for the document's text or title"
         ),
     ),
+    needs=("detect", "read"),
 )
 """The importer `table` takes what no other one recognises."""
 
@@ -105,7 +106,7 @@ def import_source(
     opened = opened_source(source, delimiter, encoding, storage)
     name = _detected_importer(opened, how) if importer is None else importer
     chosen = importer_named(name)
-    how = replace(how, settings=split_settings(how.settings, chosen))
+    how = replace(how, settings=split_settings(how.settings, chosen.settings))
     check_settings(name, chosen, how.settings)
     _check_options(name, chosen, how)
     return chosen.read(opened, how)
@@ -136,11 +137,11 @@ def _detected_importer(source: ImportSource, options: ImportOptions) -> str:
     return names[0] if len(names) == 1 else LOG
 
 
-def split_settings(settings: Mapping[str, str], importer: Importer) -> dict[str, str]:
+def split_settings(settings: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     """The settings, those in one text apart: `question=ask,answer=reply`; a comma before another word belongs to the value."""
     separated: dict[str, str] = {}
+    known = "|".join(map(re.escape, names)) or "$."
     for name, value in settings.items():
-        known = "|".join(map(re.escape, importer.settings)) or "$."
         first, *others = re.split(rf",(?=(?:{known})=)", value)
         separated[name] = first
         separated |= {key: text for key, _, text in (other.partition("=") for other in others)}

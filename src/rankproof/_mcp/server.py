@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.gate.result import GateResult
+from rankproof._analysis.preferences import PreferenceResult
 from rankproof._api.values import Report
 from rankproof._data.table import Table
 from rankproof._data.view import Viewed
@@ -125,7 +126,7 @@ def _verdict(value: Viewed) -> dict[str, Any]:
     """The decision or the outcome of the gate as data."""
     if isinstance(value, GateResult):
         return {"outcome": value.outcome, "stops": value.stops, **_decision(value.decision)}
-    return _decision(value.decision) if isinstance(value, Comparison) else {}
+    return _decision(value.decision) if isinstance(value, Comparison | PreferenceResult) else {}
 
 
 def _decision(decision: Decision | None) -> dict[str, Any]:

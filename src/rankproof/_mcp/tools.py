@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Any
 
 from rankproof._data.view import Viewed
+from rankproof._formats.rubric import placed_rubrics
 from rankproof._io.option_schema import JsonSchema, OptionRecord, option_records
 from rankproof._io.paths import cache_home
 from rankproof._mcp.folders import Folders
@@ -87,7 +88,8 @@ class AgentTool:
             if record.required and record.name not in arguments:
                 raise UsageError(f"{self.name} needs {record.name}: {record.about}", fix="pass it")
         placed = {name: self._placed(name, value, access.folders) for name, value in arguments.items()}
-        return self.function(**placed, **self._judging(placed, access))
+        with placed_rubrics(partial(access.folders.readable, "measures")):
+            return self.function(**placed, **self._judging(placed, access))
 
     def _placed(self, name: str, value: Any, folders: Folders) -> Any:
         role = self.settings[name].option.role
@@ -149,6 +151,7 @@ TOOLS = (
     AgentTool("compare", "rankproof._api.analyses:compare"),
     # Texts and models of their own are for Python; the server sets the budget and the cache.
     AgentTool("answers", "rankproof._api.answers:evaluate_answers", ("contexts", "encode", "model", "budget", "cache")),
+    AgentTool("prefer", "rankproof._api.prefer:prefer", ("model", "budget", "cache")),
     AgentTool("explain", "rankproof._api.explain:explain"),
     AgentTool("diagnose", "rankproof._api.analyses:diagnose"),
     AgentTool("segments", "rankproof._api.analyses:segments"),

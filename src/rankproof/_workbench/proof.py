@@ -139,6 +139,8 @@ def changed_keys(changes: Changes) -> list[str]:
 def _tuned_system(opened: SystemSource, keys: Sequence[str]) -> TunedSystem:
     """The system with the usual values of what was changed; what is written by hand cannot be chosen by other queries."""
     systems = opened.experiment.systems
+    if not keys:
+        raise UsageError("a proof keeps the depth, and nothing else was changed", fix="change another setting")
     settings = part_settings(systems, opened.stage)
     for key in keys:
         if key in settings and settings[key].setting.key != "weights" and not usual_values(settings[key]):

@@ -51,6 +51,7 @@ STAGES: Registry[Stage] = Registry(
         ),
         Component("http", "rankproof.stages._engines.http:Http", "asks a search engine behind HTTP", extra="http"),
     ),
+    needs=("inputs", "build"),
 )
 SCORERS: Registry[Scorer] = Registry(
     "scorer",
@@ -91,4 +92,5 @@ SCORERS: Registry[Scorer] = Registry(
         ),
         Component("vllm", "rankproof.stages._rerank_apis.apis:VLLMRerank", "a reranker on your own server with vLLM", "http"),
     ),
+    needs=("build",),
 )

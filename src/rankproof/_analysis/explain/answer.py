@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from rankproof._analysis.answers.answer_input import cited_documents
@@ -10,7 +10,7 @@ from rankproof._analysis.explain.claims import ExplainedClaims, case_verdicts, e
 from rankproof._analysis.explain.score import system_run_of
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import measure_result
-from rankproof._data.answers import Answer, Answers, Reference, nuggets_from_queries, references_from_queries
+from rankproof._data.answers import HISTORY_FIELD, Answer, Answers, Reference, nuggets_from_queries, references_from_queries
 from rankproof._data.dataset import Queries
 from rankproof._data.table import Column, Table
 from rankproof._data.text import clip_text, example_ids
@@ -67,6 +67,7 @@ def explain_token_bag(answer: str, reference: str) -> Table:
 
 
 _MAX_TEXT_LENGTH = 400
+_SHOWN_BEFORE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,24 @@ class ExplainedAnswer:
 
 
 def explain_answer_value(inputs: AnalysisInput, system: str, query: str, measure: str) -> list[Table]:
-    """The value of a system's answer to one query, with question, answer, reference and parts, or with its claims."""
+    """The value of a system's answer to one query, with question, searches, answer, reference and parts, or with its claims."""
+    first, *others = _value_tables(inputs, system, query, measure)
+    question, *more = first.sentences
+    return [replace(first, sentences=(question, *_asked(inputs, system, query), *more)), *others]
+
+
+def _asked(inputs: AnalysisInput, system: str, query: str) -> Iterator[str]:
+    """What was said before the question, and what the system searched for: the question as it rewrote it."""
+    history = inputs.texts[query].fields.get(HISTORY_FIELD) if inputs.texts else None
+    if isinstance(history, list | tuple) and history:
+        yield f"Said before: {_quote(' | '.join(map(str, history[-_SHOWN_BEFORE:])))}"
+    answer = (system_run_of(inputs, system).answers or Answers({})).get(query)
+    searches = [] if answer is None else [search.query for search in answer.searches or () if search.query]
+    if searches:
+        yield f"Searched for: {_quote(' | '.join(searches))}"
+
+
+def _value_tables(inputs: AnalysisInput, system: str, query: str, measure: str) -> list[Table]:
     parsed = parse_measure(measure)
     if judge_of_measure(parsed) or isinstance(parsed, AnswerStateMeasure):
         return explain_claims(_explained_claims(inputs, system, query, parsed))

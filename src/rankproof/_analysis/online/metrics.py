@@ -69,7 +69,7 @@ class FirstClickRR(LiveMetric):
         first = np.ones(len(order), dtype=bool)
         first[1:] = session[1:] != session[:-1]
         values = np.zeros(len(log.sessions))
-        values[session[first]] = 1.0 / rank[first]
+        values[session[first]] = 1.0 / rank[first].astype(np.float64)
         return values
 
 

@@ -12,7 +12,7 @@ from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import show_tables
 from rankproof._cli.options import without_repeats
-from rankproof._cli.output import add_format_option
+from rankproof._cli.output import add_format_option, add_output_option, check_output
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, for_message
 
@@ -46,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(budget, prefer, ("budget",))
     budget.add_argument("--dry-run", action="store_true", help="estimate the cost and call no model")
     add_flags(parser.add_argument_group("decision"), prefer, ("margin", "costs", "labels_by"))
-    add_format_option(parser.add_argument_group("output"))
+    output = parser.add_argument_group("output")
+    add_format_option(output)
+    add_output_option(output)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -55,6 +57,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._api.prefer import answers_to_compare, judged_preferences
     from rankproof._formats.preferences import read_preferences
 
+    check_output(args.output, args.files)
     if (args.save is not None or args.dry_run) and args.judge is None:
         raise UsageError("no model is asked", fix="name it with --judge")
     if args.save is not None and os.path.exists(args.save):
@@ -78,11 +81,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     costs = None if args.costs is None else without_repeats("--cost", args.costs)
     result = analyse_preferences(made, margin=args.margin, costs=costs, labels_by=args.labels_by, notes=notes)
     first, *others = result.tables
-    show_tables(
-        [replace(first, title="", sentences=result.sentences, verdict_first=True), *others],
-        argparse.Namespace(**{**vars(args), "output": None}),
-        terminal,
-    )
+    show_tables([replace(first, title="", sentences=result.sentences, verdict_first=True), *others], args, terminal)
     terminal.notes(result.notes)
     return 0
 
