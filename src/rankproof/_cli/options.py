@@ -115,7 +115,7 @@ DEFAULT_SPLIT = "test"
 
 def is_sample(path: str) -> bool:
     """Whether the path names the built-in dataset."""
-    from rankproof._formats.read import SAMPLE
+    from rankproof._formats.dataset_files import SAMPLE
 
     return path == SAMPLE
 
@@ -167,7 +167,8 @@ def requested_groupings(inputs: AnalysisInput, args: argparse.Namespace) -> Iter
 
 def read_segments(path: str, delimiter: str | None, encoding: str) -> dict[str, str]:
     """The segment of each query; the first line may be a header, and an empty segment means none."""
-    from rankproof._formats.csv import checked_delimiter, split_rows
+    from rankproof._formats.columns import checked_delimiter
+    from rankproof._formats.csv import split_rows
     from rankproof._io.open import numbered_text_lines, open_source
 
     source = open_source(path, encoding=encoding)
