@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
 from typing import Annotated, Any
@@ -130,7 +130,7 @@ def check_settings(name: str, importer: Importer, settings: Mapping[str, str]) -
 
 def _detected_importer(source: ImportSource, options: ImportOptions) -> str:
     """The importer of the source; if a setting names a column of a RAG log, that or one with the same settings."""
-    columns = COLUMN_SETTINGS.keys() & options.settings.keys()
+    columns = {_with_dashes(name, COLUMN_SETTINGS) for name in options.settings} & COLUMN_SETTINGS.keys()
     if not columns:
         return detect_importer(source)
     names = [name for name in _recognised_names(source, []) if columns <= importer_named(name).settings.keys()]
@@ -140,12 +140,18 @@ def _detected_importer(source: ImportSource, options: ImportOptions) -> str:
 def split_settings(settings: Mapping[str, str], importer: Importer) -> dict[str, str]:
     """The settings, those in one text apart: `question=ask,answer=reply`; a comma before another word belongs to the value."""
     separated: dict[str, str] = {}
+    known = "|".join(re.escape(name).replace(r"\-", "[-_]") for name in importer.settings) or "$."
     for name, value in settings.items():
-        known = "|".join(map(re.escape, importer.settings)) or "$."
-        first, *others = re.split(rf",(?=(?:{known})=)", value)
-        separated[name] = first
-        separated |= {key: text for key, _, text in (other.partition("=") for other in others)}
+        for part in re.split(rf",(?=(?:{known})=)", f"{name}={value}"):
+            key, _, text = part.partition("=")
+            separated[_with_dashes(key, importer.settings)] = text
     return separated
+
+
+def _with_dashes(name: str, known: Collection[str]) -> str:
+    """The name of a setting, which may be written with underscores as columns are."""
+    plain = name.replace("_", "-")
+    return plain if plain in known and name not in known else name
 
 
 def _check_options(name: str, importer: Importer, options: ImportOptions) -> None:
