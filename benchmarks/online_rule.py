@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from rankproof._analysis.online.decide_live import MIN_USERS
+from rankproof._analysis.online.decide_live import LIKELY_BY_DATA, MIN_USERS
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._interleaving.interleave import Method
 from rankproof._statistics.confidence_sequence import ALPHA, decision_chance, growth_needed, interval_width
@@ -269,7 +269,7 @@ def stated_chance(rounds: int, now: int = 1_000) -> Callable[..., Cell]:
             error = math.sqrt((won + lost) / now - value**2) / math.sqrt(now)
             if decision_chance(value, error, now, 1.0):
                 continue
-            growth = growth_needed(value, error, now, chance=0.8)
+            growth = growth_needed(value, error, now, chance=LIKELY_BY_DATA)
             if growth is None or growth * now > 1e6:
                 continue
             size = math.ceil(growth * now)
@@ -338,7 +338,7 @@ def main() -> None:
     stored, data = StoredCells("online_rule", f"{LOOK} {SESSIONS} {USERS} {DRAFTS}"), [collection(name) for name in COLLECTIONS]
     for table in (null_table(stored, data, args.rounds), power_table(stored, data), path_table(stored, data, args.rounds // 4)):
         print("\n".join(table), end="\n\n", flush=True)
-    cell = stored.cell("chance 4000", stated_chance(4_000))
+    cell = stored.cell(f"chance {LIKELY_BY_DATA} 4000", stated_chance(4_000))
     print(f"Of {cell['stated']:,.0f} open experiments, {cell['came']:.0%} decided at the sessions stated for a chance of 80%.")
 
 

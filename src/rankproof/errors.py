@@ -111,7 +111,8 @@ def _as_argument(match: re.Match[str]) -> str:
     if flag in ("--name", "--by-file"):
         shown = name
     elif flag == "--set" and value is not None and "=" in value:
-        shown = f"{'columns' if value.partition('=')[0] in _LOG_ROLES else name}={_python_settings(value)}"
+        first = value.strip("'").partition("=")[0]
+        shown = f"{'columns' if first in _LOG_ROLES else name}={_python_settings(value)}"
     elif flag in _SWITCHES:
         shown = f"{name}=True" if value is None else f"{name}=True {value}"
     else:
@@ -131,10 +132,11 @@ def _python_value(value: str) -> str:
 
 
 def _python_settings(value: str) -> str:
-    """The settings as a mapping; a comma separates two only before a name with a place for its value, as in `a=X,b=Y`."""
+    """The settings as a mapping; a comma separates two before a role, or a name with a place for its value, as in `a=X,b=Y`."""
     import re
 
-    pairs = (pair.partition("=") for pair in re.split(r",(?=[a-z-]+=[A-Z]+(?:,|$))", value.strip("'")))
+    parts = re.split(rf",(?=(?:{'|'.join(_LOG_ROLES)})=|[a-z-]+=[A-Z]+(?:,|$))", value.strip("'"))
+    pairs = (pair.partition("=") for pair in parts)
     return "{" + ", ".join(f'"{key}": {_python_number(number)}' for key, _, number in pairs) + "}"
 
 

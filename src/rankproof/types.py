@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from rankproof._api.values import Segments as Segments
     from rankproof._api.values import Stability as Stability
     from rankproof._api.values import Tuning as Tuning
-    from rankproof._cli.command import Command as Command
+    from rankproof._cli.parser import Command as Command
     from rankproof._cli.terminal import Terminal as Terminal
     from rankproof._data.answers import Answer as Answer
     from rankproof._data.answers import AnswerUsage as AnswerUsage
@@ -169,7 +169,7 @@ else:
         Claim="rankproof._data.claims",
         ClaimVerdict="rankproof._data.claims",
         Column="rankproof._data.table",
-        Command="rankproof._cli.command",
+        Command="rankproof._cli.parser",
         Correlation="rankproof._api.values",
         RaterAgreement="rankproof._api.values",
         Stability="rankproof._api.values",

@@ -246,7 +246,14 @@ NOISY = "The judge is too noisy: asked again, the difference from b changes by 2
                 RISK,
             ],
         ),
-        ({"margin": 0.6}, [BETTER, RISK.replace("2 pp (4%)", "60 pp (120%)")]),
+        (
+            {"margin": 0.6},
+            [
+                BETTER,
+                "A margin of 60 pp is no limit: with it even a system with the worst value on every query is good enough.",
+                RISK.replace("2 pp (4%)", "60 pp (120%)"),
+            ],
+        ),
         ({"margin": 0.0501}, [BETTER, RISK.replace("2 pp (4%)", "5.01 pp (10%)")]),
         (
             {"missing": (MissingCount("b", 1, 0, 0),)},
@@ -775,3 +782,13 @@ def test_each_scenario_has_its_choice_and_its_risk() -> None:
 
 def test_queries_alone_need_no_table_of_doubt() -> None:
     assert doubt_table(shipped()) is None
+
+
+@pytest.mark.parametrize(
+    ("best", "share"),
+    [(0.8, "50%"), (0.4021, "99%"), (0.4019, "100%"), (0.4017, "100%"), (0.4, "100%"), (0.02, "2,000%"), (0.0, None)],
+)
+def test_a_margin_is_a_share_of_the_best_mean_with_two_digits_below_100_percent(best: float, share: str | None) -> None:
+    words = "40 pp" if share is None else f"40 pp ({share})"
+    sentences = " ".join(is_open("risk", system("a", best, rival="b"), system("b", 0.0), margin=0.4).sentences)
+    assert f"its risk of being more than {words} below b is 1.0%" in sentences

@@ -78,16 +78,16 @@ def test_the_difference_of_an_ab_test_is_recorded_once(tmp_path: Path) -> None:
     columns = {name: [row[place] for row in rows] for place, name in enumerate(("session", "user", "variant", "action"))}
     table = pandas.DataFrame({**columns, "time": range(len(rows)), "rank": 1, "doc": "d"})
     file = str(tmp_path / "experiments.csv")
-    result = rp.online(table, record=file)
+    result = rp.online(table, record=file, baseline="a")
     assert result.decision is not None
     name, offline, _, online, error = Path(file).read_text(encoding="utf-8").splitlines()[1].split(",")
     assert (name, offline) == ("table", "")
     assert float(online) == pytest.approx(0.5)
     assert float(error) == pytest.approx(0.5 / 200**0.5, rel=0.01)
-    rp.online(table, record=file)
+    rp.online(table, record=file, baseline="a")
     assert len(Path(file).read_text(encoding="utf-8").splitlines()) == 2
     with pytest.raises(rp.errors.InputError, match="experiment table is recorded already, with another difference"):
-        rp.online(table[:-30], record=file)
+        rp.online(table[:-30], record=file, baseline="a")
 
 
 def test_systems_of_one_experiment_are_recorded_in_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +107,7 @@ def test_a_better_variant_is_recorded_as_a_gain_whichever_comes_first_in_the_log
 ) -> None:
     for name, rows in (("as-is", variant_rows(better)), ("reversed", variant_rows(better)[::-1])):
         file = str(tmp_path / f"{name}.csv")
-        rp.online(written(tmp_path, rows), primary=primary, record=file)
+        rp.online(written(tmp_path, rows), primary=primary, record=file, baseline="A")
         assert float(Path(file).read_text(encoding="utf-8").splitlines()[1].split(",")[3]) > 0.1
 
 
@@ -116,6 +116,8 @@ def test_nothing_is_recorded_of_a_log_that_cannot_decide(tmp_path: Path) -> None
     log = written(tmp_path, variant_rows({"A": 0.2, "B": 0.95}))
     with pytest.raises(rp.errors.UsageError, match="nothing is recorded of this log: sample-ratio mismatch"):
         rp.online(log, shares={"A": 0.9, "B": 0.1}, record=file)
+    with pytest.raises(rp.errors.UsageError, match="one to a baseline, and none is named; add baseline=A or baseline=B"):
+        rp.online(log, record=file)
     assert not Path(file).exists()
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from rankproof._analysis.online.interleaved import Preferences
 from rankproof._analysis.online.result import OnlineResult
 from rankproof._importers.search_log.log import Events
 from rankproof.errors import InputError, UsageError
-from support.live_traffic import RELEVANT, START, Row, event_row, interleaved_rows, query_row, written
+from support.live_traffic import RELEVANT, START, Row, event_row, interleaved_rows, query_row, variant_rows, written
 from support.paths import GOLDEN
 
 _CLEAR = {"bm25": 0.1, "hybrid": 0.9}
@@ -188,7 +189,7 @@ def test_a_measurably_worse_system_is_kept_only_to_save_cost() -> None:
 
     signs = [1] * 60 + [0] * 9940
     assert _preferences(signs).systems == ("B",)
-    cheaper = _preferences(signs, costs=Costs("given", {"A": 1.0, "B": 3.0}))
+    cheaper = _preferences(signs, costs=Costs("given", {"A": 1.0, "B": 3.0}), has_baseline=True)
     assert (cheaper.outcome, cheaper.kind, cheaper.systems) == ("keep", "cheaper_and_worse", ("A",))
     assert "only to save cost: it is 3 times cheaper, and B is measurably better by" in cheaper.sentences[0]
 
@@ -299,7 +300,7 @@ def test_documents_that_are_logged_in_another_order_decide_nothing(tmp_path: Pat
 def test_ranks_below_advertisements_get_a_note(tmp_path: Path) -> None:
     result = _online(tmp_path, _with_ranks(interleaved_rows(_CLEAR), 3, docs=True))
     assert result.decision.outcome == "ship"  # type: ignore[union-attr]
-    assert any("another rank than the place of their document in its list, which counts" in note for note in result.notes)
+    assert any("another rank than the place of their document in its list: the place counts" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(("page", "contradicts"), [(5, False), (4, True)])
@@ -385,23 +386,49 @@ def test_a_log_of_one_ranking_has_nothing_to_compare(tmp_path: Path) -> None:
         _online(tmp_path, rows)
 
 
-def test_a_plain_table_says_the_same_as_the_records(tmp_path: Path) -> None:
-    rows = interleaved_rows(_CLEAR, sessions=300)
+def _plain_table(tmp_path: Path, rows: list[Row], names: Mapping[str, str]) -> str:
+    """The log as a CSV table, with other names of the systems."""
     lines = ["session,user,time,system,rank,doc,action"]
     for row in rows:
         if "query_attributes" in row:
             teams = row["query_attributes"]["rankproof"]["teams"]
             for rank, (doc, team) in enumerate(zip(row["query_response_hit_ids"], teams, strict=True), 1):
-                system = "" if team < 0 else ("bm25", "hybrid")[team]
+                system = "" if team < 0 else names[("bm25", "hybrid")[team]]
                 lines.append(f"{row['query_id']},{row['client_id']},{row['timestamp']},{system},{rank},{doc},impression")
         else:
             doc = row["event_attributes"]["object"]["object_id"]
             lines.append(f"{row['query_id']},{row['client_id']},{row['timestamp']},,,{doc},click")
     file = tmp_path / "log.csv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    plain, recorded = rp.online(str(file)), _online(tmp_path, rows)
-    assert _pair(plain) == _pair(recorded)
-    assert any("the baseline is the first system by name" in note for note in plain.notes)
+    return str(file)
+
+
+def test_a_plain_table_says_the_same_as_the_records(tmp_path: Path) -> None:
+    rows = interleaved_rows(_CLEAR, sessions=300)
+    plain = rp.online(_plain_table(tmp_path, rows, {"bm25": "bm25", "hybrid": "hybrid"}))
+    assert _pair(plain) == _pair(_online(tmp_path, rows))
+    assert any("no baseline is named, so none is kept" in note for note in plain.notes)
+
+
+@pytest.mark.parametrize("names", [{"bm25": "a", "hybrid": "b"}, {"bm25": "b", "hybrid": "a"}])
+def test_the_better_system_of_a_plain_table_is_shipped_whatever_its_name(tmp_path: Path, names: dict[str, str]) -> None:
+    table = _plain_table(tmp_path, interleaved_rows(_CLEAR, sessions=900), names)
+    decision = rp.online(table).decision
+    assert decision is not None
+    assert (decision.outcome, decision.systems) == ("ship", (names["hybrid"],))
+    assert decision.sentences[0].startswith(f"Ship {names['hybrid']}: ")
+    kept = rp.online(table, baseline=names["hybrid"]).decision
+    assert kept is not None
+    assert kept.outcome == "keep"
+
+
+def test_clicks_on_documents_of_no_known_system_decide_nothing(tmp_path: Path) -> None:
+    lines = ["session,user,system,rank,doc,action"]
+    for at in range(2000):
+        lines += [f"s{at},u{at},bm25,,,impression", f"s{at},u{at},hybrid,,,impression", f"s{at},u{at},,1,d1,click"]
+    (tmp_path / "log.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = rp.online(str(tmp_path / "log.csv"))
+    assert result.sentences[0].startswith("Not decided: 2,000 of 2,000 clicks are on documents of no known system: log the list")
 
 
 def test_the_trend_has_the_look_of_each_day(tmp_path: Path) -> None:
@@ -451,12 +478,34 @@ def test_a_field_of_segments_that_no_session_has_is_an_error(tmp_path: Path) -> 
         _online(tmp_path, interleaved_rows(_CLEAR, sessions=50), by="device")
 
 
-def test_a_few_users_get_no_interval_and_the_sessions_until_100_of_them(tmp_path: Path) -> None:
+def test_a_few_users_get_no_interval_and_need_more_users(tmp_path: Path) -> None:
     result = _online(tmp_path, interleaved_rows(_CLEAR, sessions=200, users=5))
     text = json.dumps(result.to_dict(), allow_nan=False)
     assert '"ci": null' in text
     assert "95% CI" not in " ".join(result.sentences)
-    assert "about 4,000 sessions would decide" in result.sentences[2]
+    assert "and 5 have one: log more users, as more sessions of the same ones do not help." in result.sentences[0]
+    assert not any("sessions would decide" in sentence for sentence in result.sentences)
+
+
+@pytest.mark.parametrize(("low", "high", "shown"), [(-0.0002, 0.078, "[-0.02, 7.80]"), (0.0, 0.078, "[0.0, 7.8]")])
+def test_an_interval_that_includes_0_by_little_is_shown_below_0(low: float, high: float, shown: str) -> None:
+    decision = replace(_preferences([1] * 60 + [-1] * 40), outcome="not_decided", reason="interval")
+    pair = replace(decision.against[0], ci=(low, high), is_significant=False)
+    assert f"includes 0 (95% CI {shown}," in replace(decision, against=(pair,)).sentences[0]
+
+
+def test_the_margin_is_read_as_by_compare(tmp_path: Path) -> None:
+    rows, variants = interleaved_rows(_CLEAR, sessions=50), variant_rows({"A": 0.5, "B": 0.5}, sessions=400)
+    for margin in (50, 1, 0, "x", "0", "150%"):
+        with pytest.raises(UsageError, match=f"margin is {margin}"):
+            _online(tmp_path, rows, margin=margin)
+    with pytest.raises(UsageError, match="margin is 5%, and a net preference has no mean"):
+        _online(tmp_path, rows, margin="5%")
+    shared, fixed = (_online(tmp_path, variants, margin=margin).decision for margin in ("5%", 0.03))
+    assert shared is not None
+    assert fixed is not None
+    assert shared.margin == pytest.approx(0.05 * max(system.value or 0 for system in shared.by_system))
+    assert fixed.margin == 0.03
 
 
 def _net_preference(credit: list[tuple[int, int]]) -> float:

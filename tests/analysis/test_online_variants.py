@@ -205,12 +205,12 @@ def _with_latency(limit: float, noise: float = 5.0) -> list[Row]:
 
 def test_a_guardrail_that_is_not_clear_of_its_limit_decides_nothing(tmp_path: Path) -> None:
     rows = _with_latency(10)
-    holds = _online(tmp_path, rows, guardrails="ms<+20")
+    holds = _online(tmp_path, rows, guardrails="ms<+20", baseline="A")
     assert holds.decision is not None
     assert holds.decision.outcome == "ship"
     assert holds.sentences[1].startswith("The guardrail ms<+20 holds for B: +9.98")
     for guardrail, words in (("ms<+10", "is not clear"), ("ms<+5", "is broken")):
-        result = _online(tmp_path, rows, guardrails=guardrail)
+        result = _online(tmp_path, rows, guardrails=guardrail, baseline="A")
         assert result.decision is not None
         assert (result.decision.outcome, result.decision.reason) == ("not_decided", "guardrail")
         assert f"{guardrail} {words} for B" in result.sentences[0]
@@ -221,7 +221,16 @@ def test_a_guardrail_that_is_not_clear_of_its_limit_decides_nothing(tmp_path: Pa
 
 def test_a_field_that_no_query_has_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no query of the log has a number latency"):
+        _online(tmp_path, variant_rows(_CLEAR, sessions=200), guardrails="latency<+5", baseline="A")
+    with pytest.raises(UsageError, match="a guardrail is about the change from a baseline, and none is named"):
         _online(tmp_path, variant_rows(_CLEAR, sessions=200), guardrails="latency<+5")
+
+
+@pytest.mark.parametrize(("worse", "better"), [("A", "B"), ("B", "A")])
+def test_the_better_variant_is_shipped_whatever_its_name(tmp_path: Path, worse: str, better: str) -> None:
+    decision = _online(tmp_path, variant_rows({worse: 0.2, better: 0.9})).decision
+    assert decision is not None
+    assert (decision.outcome, decision.systems) == ("ship", (better,))
 
 
 def test_users_in_two_variants_are_left_out_and_many_of_them_decide_nothing(tmp_path: Path) -> None:

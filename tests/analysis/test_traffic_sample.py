@@ -134,6 +134,10 @@ def test_a_sample_stands_for_a_later_log_until_traffic_moves(tmp_path: Path) -> 
     same, moved = check_sample(_log(2), folder), check_sample(_log(3, 0.15), folder)
     assert same.stands
     assert same.sentences[0].startswith("The set still stands: ")
+    least = 100 * (1.96 + 0.84) * float(same.facts["error"])  # type: ignore[arg-type]
+    assert same.sentences[0].endswith(
+        f"A change of {least:.1f}% of the traffic is found with a chance of 80%, a smaller one less often."
+    )
     assert not moved.stands
     assert moved.sentences[0].endswith("Draw a new one: rankproof sample LOG.")
     finding = rp.doctor(folder, log=_log(3, 0.15)).tables[0].records()[0]

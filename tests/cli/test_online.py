@@ -40,6 +40,19 @@ def test_json_has_the_record_of_the_decision_and_every_table(tmp_path: Path, cap
     assert [table["name"] for table in plain["tables"]] == ["systems", "differences", "metrics", "trend", "rows"]
 
 
+@pytest.mark.parametrize("command", [["online"], ["sample", "-n", "30", "--min-users", "1"]])
+def test_one_set_flag_names_several_columns(tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "log.csv"
+    shown = [f"s{at},u{at},search {at},{'AB'[at % 2]},shown,1,d" for at in range(60)]
+    table.write_text("\n".join(["visit,person,asked,side,what,place,item", *shown, "s1,u1,,,click,1,d", ""]), encoding="utf-8")
+    columns = "session=visit,user=person,query=asked,variant=side,action=what,rank=place,doc=item"
+    assert main([*command, str(table), "--set", columns, "--format", "json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["facts"]
+    assert facts["sessions"] == 60
+    assert main([*command, str(table), "--set", "session=visit", "--set", "session=person"]) == 2
+    assert "--set is given twice for session (visit and person); give it once" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("view", ["markdown", "csv", "latex"])
 def test_other_formats_are_files_with_a_suffix(tmp_path: Path, view: str, capsys: pytest.CaptureFixture[str]) -> None:
     log = written(tmp_path, interleaved_rows(_CLEAR, sessions=300))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rankproof as rp
 from rankproof._importers.base import ImportSource
 from rankproof._importers.registry import opened_source
 from rankproof._importers.search_log.log import SearchLog
@@ -231,8 +232,15 @@ def test_columns_of_a_plain_table_can_be_named(tmp_path: Path) -> None:
     columns = {"session": "visit no", "action": "what", "doc": "item"}
     log = read_search_log(ImportSource((str(table),)), LogOptions(columns=columns))
     assert log.clicks().rank.tolist() == [1]
-    with pytest.raises(InputError, match="no column for the session of a row"):
-        read_search_log(ImportSource((str(table),)), LogOptions(columns={"action": "what"}))
+    with pytest.raises(
+        InputError, match=r'no column for the session and the action of a row; .*"session": "COLUMN", "action": "COLUMN"'
+    ):
+        read_search_log(ImportSource((str(table),)), LogOptions())
+    wrong = {"session": "visit", "action": "waht", "doc": "item"}
+    with pytest.raises(
+        InputError, match=r'called visit or waht; .*; name them with columns=\{"session": "visit no", "action": "what"\}'
+    ):
+        read_search_log(ImportSource((str(table),)), LogOptions(columns=wrong))
 
 
 @pytest.mark.parametrize(("path", "values"), [("eur", [9.0]), ("value", [2.0]), ("event_attributes.price", [2.0])])
@@ -245,6 +253,15 @@ def test_the_number_of_a_metric_is_the_column_of_its_name_or_that_of_the_role(
     assert log.events.value.tolist() == values
     with pytest.raises(InputError, match="no column is called nonsense; columns: session, action, doc, value, eur; name the"):
         read_search_log(ImportSource((str(table),)), LogOptions(value="nonsense"))
+
+
+@pytest.mark.parametrize("time", [-5, 4_000_000_000])
+def test_a_log_whose_sessions_are_all_dropped_is_an_error_with_the_reasons(tmp_path: Path, time: int) -> None:
+    table = tmp_path / "log.csv"
+    table.write_text(f"session,action,doc,time,variant\n1,shown,a,{time},A\n2,shown,a,{time},B\n", encoding="utf-8")
+    for read in (rp.online, rp.sample_queries):
+        with pytest.raises(InputError, match=r"no session is left: sessions: 2 with a time before 1970 or in the future"):
+            read(str(table))
 
 
 def test_a_log_of_events_alone_is_an_error(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import rankproof as rp
 from rankproof._cli.main import main
 from rankproof._data.validation import made_id
 from rankproof._importers.base import Imported, ImportOptions
+from rankproof._importers.folder import next_commands
 from rankproof._importers.registry import import_source
 from rankproof.errors import InputError, UsageError
 
@@ -48,6 +49,19 @@ def dropped(imported: Imported, part: str) -> dict[str, int]:
 
 def grades(imported: Imported, text: str = "red shoes") -> dict[str, int]:
     return dict(imported.dataset.qrels[made_id("query", [text])])
+
+
+def test_users_with_more_sessions_in_a_day_than_the_setting_are_left_out(tmp_path: Path) -> None:
+    assert dropped(imported_of(tmp_path, TWENTY, CLICKS, most_sessions="20"), "sessions") == {}
+    others = [query(f"v{at}", client_id="c2") for at in range(5)]
+    fewer = imported_of(tmp_path, TWENTY + others, [*CLICKS, event("v1", "d1", client_id="c2")], most_sessions="19")
+    assert dropped(fewer, "sessions") == {"of users with over 19 sessions in a day": 20}
+
+
+def test_judged_clicks_are_compared_with_a_run_next(tmp_path: Path) -> None:
+    judged, open_ = imported_of(tmp_path, TWENTY, CLICKS), imported_of(tmp_path, TWENTY, CLICKS, min_impressions="50")
+    assert next_commands(judged, "set") == ["rankproof compare set/qrels/test.tsv set/runs/production.run RUN"]
+    assert next_commands(open_, "set") == []
 
 
 TWENTY = [query(f"u{at}") for at in range(20)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import get_args
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._statistics.agreement import KappaWeights, RatedItem, ScoredItem, auc, kappa, kappas, same_grade
+from rankproof._statistics.agreement import KappaWeights, RatedItem, ScoredItem, auc, fisher_interval, kappa, kappas, same_grade
 
 COHEN = {(0, 0): 88, (0, 1): 14, (0, 2): 18, (1, 0): 10, (1, 1): 40, (1, 2): 10, (2, 0): 2, (2, 1): 6, (2, 2): 12}
 """Two raters of 200 patients, Cohen 1968; kappa is .492 there."""
@@ -175,3 +176,18 @@ def test_the_share_of_equal_grades_of_two_queries_has_the_interval_by_hand() -> 
     middle, half = 0.75 + t * t / (2 * size), t * np.sqrt(0.75 * 0.25 / size + (t / (2 * size)) ** 2)
     assert (found.value, found.items) == (0.75, 4)
     assert found.interval == pytest.approx(((middle - half) / (1 + t * t / size), (middle + half) / (1 + t * t / size)))
+
+
+def test_fishers_interval_is_students_t_of_the_inverse_hyperbolic_tangent() -> None:
+    influences = np.array([0.2, -0.1, 0.15, -0.25])
+    low, high = fisher_interval(0.5, influences) or (math.nan, math.nan)
+    error = math.sqrt((influences**2).sum() * 4 / 3) / 0.75
+    margin = 3.182446305284263 * error  # The quantile 0.975 of Student's t with 3 degrees of freedom.
+    assert (low, high) == pytest.approx((math.tanh(math.atanh(0.5) - margin), math.tanh(math.atanh(0.5) + margin)))
+
+
+@pytest.mark.parametrize(
+    ("value", "influences"), [(1.0, [0.1, -0.1]), (-1.0, [0.1, -0.1]), (0.5, [0.1]), (0.5, [0.0, 0.0]), (0.5, [])]
+)
+def test_there_is_no_interval_of_a_perfect_value_or_of_one_query(value: float, influences: list[float]) -> None:
+    assert fisher_interval(value, np.array(influences)) is None

@@ -70,3 +70,10 @@ def test_the_detectable_drop_of_equal_values_solves_its_equation(value: float) -
     """A share x / v of the queries loses v: the squares have mean v x - x² around the drop x, and a further query adds v²."""
     drop = detectable_drop(np.full(10, value))
     assert drop**2 == pytest.approx(2.8**2 / (10 * 9) * (10 * (value * drop - drop**2) + value**2))
+
+
+@pytest.mark.parametrize(
+    ("p", "drop", "alarm"), [(0.0455, 0.02, True), (0.0456, 0.02, False), (0.01, 0.0199, False), (0.04, 0.02, True)]
+)
+def test_the_alarm_is_raised_from_the_p_of_two_standard_errors_on(p: float, drop: float, alarm: bool) -> None:
+    assert raises_alarm(drop, p, 0.02) is alarm

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rankproof._analysis.online.options import USUAL_PRIMARY, OnlineOptions
 from rankproof._data.validation import FILES, SEED, public
 from rankproof._evaluation.options import RunLike
-from rankproof._importers.search_log.options import BOTS, CLICKS, LogOptions
+from rankproof._importers.search_log.options import BOTS, CLICKS, MOST_SESSIONS, LogOptions
 from rankproof._io.open import path_text
 from rankproof._registry import Option
 from rankproof._results.decision_settings import COSTS
@@ -84,8 +84,12 @@ def online(
         Names, Option("what must not become worse, such as latency_ms<+20", flag="--guardrail", metavar="G", repeated=True)
     ] = (),
     margin: Annotated[
-        float | None,
-        Option("a difference that does not matter", above=0, metavar="D", unset="0.01, or 1% of a metric without a range"),
+        float | str | None,
+        Option(
+            "a difference that does not matter: 0.01, or 5% of the best mean of an A/B test",
+            metavar="D",
+            unset="0.01, or 1% of a metric without a range",
+        ),
     ] = None,
     costs: Annotated[Mapping[str, float] | None, COSTS] = None,
     since: Annotated[
@@ -109,7 +113,7 @@ def online(
     ] = USUAL_USERS,
     window: Annotated[float, Option("hours after a query in which its events count", above=0, metavar="HOURS", rare=True)] = 24.0,
     bots: Annotated[Names, BOTS_OPTION] = (),
-    most_sessions: Annotated[int, MOST_SESSIONS_OPTION] = 1000,
+    most_sessions: Annotated[int, MOST_SESSIONS_OPTION] = MOST_SESSIONS,
 ) -> OnlineResult:
     """What users prefer, from a log of interleaved lists or of an A/B test, with an interval that is valid at every look.
 
@@ -125,6 +129,7 @@ def online(
     from rankproof._analysis.online.online import analyse_log
     from rankproof._importers.registry import opened_source
     from rankproof._importers.search_log.read import read_search_log
+    from rankproof._statistics.decision_rule import parse_margin
 
     if history is not None:
         return _past_experiments(history, log)
@@ -138,7 +143,7 @@ def online(
         primary=primary or USUAL_PRIMARY,
         metrics=listed["metrics"],
         guardrails=listed["guardrails"],
-        margin=margin,
+        margin=None if margin is None else parse_margin(margin, is_fraction=False),
         clicks=listed["clicks"] or CLICKS,
         since=None if since is None else _time(since),
         by=listed["by"],
@@ -151,6 +156,7 @@ def online(
         columns=_columns(columns),
         user=user,
         variant=variant,
+        queries=value is not None,
         texts=options.by,
         numbers=number_fields(options),
         value=value_field or revenue_field(options),
@@ -214,9 +220,12 @@ def _listed(name: str, value: Any) -> tuple[str, ...]:
 
 
 def _columns(columns: Any) -> Mapping[str, str]:
-    if columns is not None and not isinstance(columns, Mapping):
+    from rankproof._importers.registry import split_settings
+    from rankproof._importers.search_log.plain_rows import ROLES
+
+    if columns is not None and not (isinstance(columns, Mapping) and all(isinstance(name, str) for name in columns.values())):
         raise UsageError(f"columns cannot be {type_phrase(columns)}", fix='pass {role: column}, such as {"session": "visit"}')
-    return dict(columns or {})
+    return split_settings(columns or {}, ROLES)
 
 
 def _time(since: str | float) -> float:
@@ -240,7 +249,7 @@ def sample_queries(
     columns: Annotated[Mapping[str, str] | None, COLUMNS_OPTION] = None,
     user: Annotated[str | None, USER_OPTION] = None,
     bots: Annotated[Names, BOTS_OPTION] = (),
-    most_sessions: Annotated[int, MOST_SESSIONS_OPTION] = 1000,
+    most_sessions: Annotated[int, MOST_SESSIONS_OPTION] = MOST_SESSIONS,
 ) -> QuerySample:
     """Queries that stand for the traffic of a log, with the weights that every command uses.
 
@@ -275,7 +284,7 @@ def check_sample(
     columns: Annotated[Mapping[str, str] | None, COLUMNS_OPTION] = None,
     user: Annotated[str | None, USER_OPTION] = None,
     bots: Annotated[Names, BOTS_OPTION] = (),
-    most_sessions: Annotated[int, MOST_SESSIONS_OPTION] = 1000,
+    most_sessions: Annotated[int, MOST_SESSIONS_OPTION] = MOST_SESSIONS,
 ) -> SampleCheck:
     """Whether a sample that was drawn from an earlier log still stands for the traffic of this log."""
     from rankproof._analysis.traffic.drift import check_sample as checked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rankproof._cli.flags import add_flag, add_flags, add_option, judgement_options, query_ids, settings_by_name, values_of
 from rankproof._cli.output import add_measures_option, add_name_option, add_output_option
@@ -42,6 +42,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--sample", action="store_true", help="evaluate the built-in sample")
 
 
+_Value = TypeVar("_Value", float, str)
 _RELEVANCE = ("rel", "depth", "judged_only", "queries", "skip_missing", "weights", "order", "lower_is_better", "on_duplicate")
 _FILES = ("qrels_format", "run_format", "delimiter", "encoding", "grade_map", "on_conflict", "threads")
 
@@ -91,15 +92,15 @@ def look_log(args: argparse.Namespace) -> str | None:
     return None if folder is None else os.path.join(folder, LOOKS_FILE)
 
 
-def without_repeats(option: str, pairs: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """The numbers by name; a name that an option repeats is an error."""
-    numbers: dict[str, float] = {}
-    for name, number in pairs:
-        if name in numbers:
-            what = f"{option} is given twice for {for_message(name)} ({numbers[name]:g} and {number:g})"
-            raise UsageError(what, fix="give it once")
-        numbers[name] = number
-    return numbers
+def without_repeats(option: str, pairs: Sequence[tuple[str, _Value]]) -> dict[str, _Value]:
+    """The numbers or texts by name; a name that an option repeats is an error."""
+    values: dict[str, _Value] = {}
+    for name, value in pairs:
+        if name in values:
+            texts = (for_message(text if isinstance(text, str) else f"{text:g}") for text in (values[name], value))
+            raise UsageError(f"{option} is given twice for {for_message(name)} ({' and '.join(texts)})", fix="give it once")
+        values[name] = value
+    return values
 
 
 def decision_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -114,7 +115,7 @@ DEFAULT_SPLIT = "test"
 
 def is_sample(path: str) -> bool:
     """Whether the path names the built-in dataset."""
-    from rankproof._formats.read import SAMPLE
+    from rankproof._formats.dataset_files import SAMPLE
 
     return path == SAMPLE
 
@@ -166,7 +167,8 @@ def requested_groupings(inputs: AnalysisInput, args: argparse.Namespace) -> Iter
 
 def read_segments(path: str, delimiter: str | None, encoding: str) -> dict[str, str]:
     """The segment of each query; the first line may be a header, and an empty segment means none."""
-    from rankproof._formats.csv import checked_delimiter, split_rows
+    from rankproof._formats.columns import checked_delimiter
+    from rankproof._formats.csv import split_rows
     from rankproof._io.open import numbered_text_lines, open_source
 
     source = open_source(path, encoding=encoding)

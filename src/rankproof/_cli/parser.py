@@ -1,4 +1,4 @@
-"""The argument parser of every command, whose help begins with examples and whose errors say what to do."""
+"""A command of the command line, and its argument parser, whose help begins with examples and whose errors say what to do."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
-from rankproof._cli.command import Command
 from rankproof._cli.terminal import Terminal, stream_width
 from rankproof.errors import UsageError, closest_name, for_message
 
@@ -20,6 +20,25 @@ exit codes:
   2  wrong input or usage; the message says where, and what to do
   3  a check failed: gate, or doctor --strict
   130  interrupted (143: terminated)"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command of the CLI: its arguments, and a function that runs it and returns the exit code.
+
+    `usage` follows the name in the usage line; it contains the word RESULTS if the command reads a results folder. The first
+    three of `examples` are what people do with the command. `help_tail` returns the end of the help page if that takes time to
+    make, in full for --help-all. `can_fail` says that the command exits with 3 if a check fails. `summary` is the line of a
+    command of another package in `rankproof --help`; the registry has the lines of this package.
+    """
+
+    usage: str
+    examples: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace, Terminal], int]
+    summary: str = ""
+    can_fail: bool = False
+    help_tail: Callable[[bool], str] | None = None
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from rankproof._cli.command import Command
-from rankproof._cli.parser import Parser, unknown_name_error
+from rankproof._cli.parser import Command, Parser, unknown_name_error
 from rankproof._registry import Component, Registry
 from rankproof.errors import ExternalError
 

@@ -128,17 +128,20 @@ def read_judgements(source: str | Qrels | Mapping[Any, Any] | Any, options: Eval
     """The judgements in a path, Qrels, dict of dicts, or frame, with mapped grades."""
     files = options.files
     if isinstance(source, str):
-        from rankproof._formats.read import is_irds_name, qrels_file, read_qrels
+        from rankproof._formats.dataset_files import SAMPLE, is_irds_name, qrels_file
+        from rankproof._formats.detect import open_file
 
-        path = source if is_irds_name(source) else qrels_file(source)
-        return read_qrels(
-            path,
+        if source == SAMPLE or is_irds_name(source):
+            from rankproof._formats.read import read_qrels
+
+            return read_qrels(source, grade_map=files.grade_map, on_conflict=files.on_conflict)
+        file = open_file(
+            qrels_file(source),
             format=_format_of_grades(files.qrels_format),
             delimiter=files.delimiter,
             encoding=files.encoding,
-            grade_map=files.grade_map,
-            on_conflict=files.on_conflict,
         )
+        return file.qrels(grade_map=files.grade_map, on_conflict=files.on_conflict)
     if isinstance(source, Qrels) and files.grade_map is None:
         return source
     if isinstance(source, Mapping):
@@ -159,14 +162,16 @@ class EvaluationInput(NamedTuple):
 
 
 def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
+    from rankproof._formats.dataset_files import is_irds_name, qrels_file
     from rankproof._formats.detect import open_file
-    from rankproof._formats.read import is_irds_name, qrels_file, read_qrels
     from rankproof._io.memory import memory_errors_of
 
     files, only = options.files, options.queries
     if files.qrels_format in ("prefs", "qrels_prefs"):
         return _judge_preferences(path, files.qrels_format, options)
     if is_irds_name(path):
+        from rankproof._formats.read import read_qrels
+
         return engine.judge_qrels(read_qrels(path, grade_map=files.grade_map, on_conflict=files.on_conflict), only)
     file = open_file(
         qrels_file(path),

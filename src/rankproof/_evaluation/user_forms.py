@@ -37,10 +37,14 @@ class Coercion:
     def qrels(self, qrels: QrelsLike) -> str | Qrels | Mapping[Any, Any] | Any:
         """The judgements as a path, Qrels, a dict of dicts, or a frame."""
         if isinstance(qrels, str | os.PathLike):
-            from rankproof._formats.read import SAMPLE, read_qrels
+            from rankproof._formats.dataset_files import SAMPLE
 
             path = os.fspath(qrels)
-            return read_qrels(path) if path == SAMPLE else path
+            if path != SAMPLE:
+                return path
+            from rankproof._formats.read import read_qrels
+
+            return read_qrels(path)
         if (dataset := as_dataset(qrels)) is not None:
             return dataset.qrels
         if isinstance(qrels, Mapping):
@@ -71,10 +75,14 @@ class Coercion:
     def run(self, run: RunLike, name: str) -> str | Run | Mapping[Any, Any] | Any:
         """The run as a path, Run, dict of dicts, or frame."""
         if isinstance(run, str | os.PathLike):
-            from rankproof._formats.read import SAMPLE_RUN_PREFIX, read_run
+            from rankproof._formats.dataset_files import SAMPLE_RUN_PREFIX
 
             path = os.fspath(run)
-            return read_run(path, name=name) if path.startswith(SAMPLE_RUN_PREFIX) else path
+            if not path.startswith(SAMPLE_RUN_PREFIX):
+                return path
+            from rankproof._formats.read import read_run
+
+            return read_run(path, name=name)
         if isinstance(run, Run):
             return run
         if isinstance(run, Mapping):
@@ -139,10 +147,14 @@ def as_dataset(qrels: QrelsLike) -> Dataset | None:
 def queries_of_judgements(qrels: QrelsLike) -> Queries | None:
     """The queries that a dataset, or the folder at a path, has beside its judgements; None if there are none."""
     if isinstance(qrels, str | os.PathLike):
-        from rankproof._formats.read import SAMPLE, judged_folder_queries
+        from rankproof._formats.dataset_files import SAMPLE
 
         path = os.fspath(qrels)
-        return None if path == SAMPLE else judged_folder_queries(path)
+        if path == SAMPLE or not os.path.isdir(path):
+            return None
+        from rankproof._formats.read import folder_queries
+
+        return folder_queries(path)
     dataset = as_dataset(qrels)
     return None if dataset is None else dataset.queries
 
@@ -167,7 +179,7 @@ def name_runs_uniquely(runs: Sequence[RunLike], names: Sequence[str]) -> dict[st
 
 def _name(run: RunLike) -> str:
     if isinstance(run, str | os.PathLike):
-        from rankproof._formats.read import SAMPLE_RUN_PREFIX
+        from rankproof._formats.dataset_files import SAMPLE_RUN_PREFIX
         from rankproof._formats.registry import system_name
 
         return system_name(os.fspath(run).removeprefix(SAMPLE_RUN_PREFIX))

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from rankproof._data.answers import references_from_queries
 from rankproof._data.dataset import Dataset, Query
 from rankproof._experiment.experiment import Experiment, gives_answers, stage_tree
-from rankproof._formats.read import SAMPLE, queries_of_other_splits
+from rankproof._formats.dataset_files import SAMPLE
+from rankproof._formats.read import queries_of_other_splits
 from rankproof._importers.base import is_dataset_folder
 from rankproof._io.open import path_text
 from rankproof.stages._chunked import Chunked

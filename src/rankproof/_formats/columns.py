@@ -189,3 +189,13 @@ def _check_swapped(names: Sequence[str], kind: Kind, value: int | None, source: 
         ranked = column_of_role("rank", names)
         if ranked is not None:
             raise file_error("swapped-qrels", source=source, line=line, name=names[ranked])
+
+
+def checked_delimiter(delimiter: str | None) -> str | None:
+    """The delimiter as one character; `\\t` and `tab` are a tab."""
+    if delimiter is not None and not isinstance(delimiter, str):
+        raise UsageError(f"a delimiter cannot be {type_phrase(delimiter)}", fix='specify one character, like ";" or "\\t"')
+    char = "\t" if delimiter in ("\\t", "tab") else delimiter
+    if char is not None and (len(char) != 1 or char.isalnum() or char in '"\r\n#+-.'):
+        raise UsageError(f'"{for_message(char)}" cannot be a delimiter', fix='specify one character, like ";" or "\\t"')
+    return char

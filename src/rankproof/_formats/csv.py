@@ -29,7 +29,6 @@ from rankproof._formats.trec import numbered_lines
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import numbered_text_lines
 from rankproof._io.streams import ByteSource
-from rankproof.errors import UsageError, for_message, type_phrase
 
 Lines = Iterator[tuple[int, str]]
 Row = tuple[int, list[str], bool]
@@ -97,16 +96,6 @@ class _QuotedRow:
             raise file_error("quote-open", source=self.source, line=opened)
         self.number, self.line = following
         self.at = 0
-
-
-def checked_delimiter(delimiter: str | None) -> str | None:
-    """The delimiter as one character; `\\t` and `tab` are a tab."""
-    if delimiter is not None and not isinstance(delimiter, str):
-        raise UsageError(f"a delimiter cannot be {type_phrase(delimiter)}", fix='specify one character, like ";" or "\\t"')
-    char = "\t" if delimiter in ("\\t", "tab") else delimiter
-    if char is not None and (len(char) != 1 or char.isalnum() or char in '"\r\n#+-.'):
-        raise UsageError(f'"{for_message(char)}" cannot be a delimiter', fix='specify one character, like ";" or "\\t"')
-    return char
 
 
 def delimited_line(fields: Sequence[str], delimiter: str) -> str:

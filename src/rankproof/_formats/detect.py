@@ -11,8 +11,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import Run
 from rankproof._data.validation import Order, ReadOptions
-from rankproof._formats.columns import Kind, is_header
-from rankproof._formats.csv import checked_delimiter
+from rankproof._formats.columns import Kind, checked_delimiter, is_header
 from rankproof._formats.registry import format_named, format_of_suffix, own_format_of_suffix, system_name
 from rankproof._formats.rows import ParseOptions
 from rankproof._io.file_errors import file_error

@@ -18,12 +18,27 @@ from rankproof._data.run import Run
 from rankproof._data.validation import ReadOptions
 from rankproof._extras import extra
 from rankproof._formats.csv import BEIR
+from rankproof._formats.dataset_files import (
+    DEFAULT_SPLIT,
+    IRDS_PREFIX,
+    SAMPLE,
+    SAMPLE_RUN_PREFIX,
+    corpus_files,
+    existing_file,
+    find_file,
+    is_irds_name,
+    is_unjudged,
+    other_qrels,
+    qrels_file,
+    qrels_path,
+    query_names,
+)
 from rankproof._formats.detect import open_file
-from rankproof._formats.registry import COMPRESSED_SUFFIXES, system_name
+from rankproof._formats.registry import system_name
 from rankproof._formats.rows import build_qrels, id_of_value, run_without_duplicates, subtopic_of_value
 from rankproof._formats.texts import read_queries, text_blocks
 from rankproof._io.file_errors import file_error
-from rankproof._io.files import check_folder_file, write_blocks
+from rankproof._io.files import write_blocks
 from rankproof._io.open import StrPath, open_source, path_text
 from rankproof._io.temporary import temporary_folder
 from rankproof._registry import Option
@@ -32,11 +47,6 @@ from rankproof.errors import ExternalError, InputError, RankproofError, UsageErr
 
 if TYPE_CHECKING:
     from rankproof._io.corpus_store import CorpusStorage
-
-IRDS_PREFIX = "irds:"
-SAMPLE = "sample"
-"""The name of the built-in dataset."""
-SAMPLE_RUN_PREFIX = f"{SAMPLE}:"
 
 
 def read_qrels(
@@ -126,32 +136,10 @@ def _sample_run(run: str, name: str | None) -> Run:
         return open_file(known[run]).run(name=name or run, read_options=ReadOptions())
 
 
-def is_irds_name(path: str) -> bool:
-    """Whether the path is the name of a dataset of ir_datasets."""
-    return path.startswith(IRDS_PREFIX)
-
-
-def qrels_file(path: str) -> str:
-    """The file of judgements: the path itself, or the one in the folder at the path."""
-    if not os.path.isdir(path):
-        return path
-    return qrels_path(path)
-
-
-def judged_folder_queries(path: str) -> Queries | None:
-    """The queries beside the judgements of a folder, with their fields and weights; None for a file, and without queries."""
-    if not os.path.isdir(path):
-        return None
-    file = _find_file(path, _query_names(DEFAULT_SPLIT))
+def folder_queries(folder: str) -> Queries | None:
+    """The queries of a folder, with their fields and weights; None without queries."""
+    file = find_file(folder, query_names(DEFAULT_SPLIT))
     return None if file is None else _read_folder_queries(file)
-
-
-DEFAULT_SPLIT = "test"
-_SUFFIXES = ("tsv", "jsonl", "txt", "csv")
-_QUERY_SUFFIXES = ("jsonl", "csv", "tsv", "txt")
-_CORPUS_FILE = re.compile(
-    rf"corpus(?P<part>-.*)?\.(?P<suffix>jsonl|parquet|csv|tsv)(?:{'|'.join(map(re.escape, COMPRESSED_SUFFIXES))})?"
-)
 
 
 def read_folder(
@@ -164,7 +152,7 @@ def read_folder(
 ) -> Dataset:
     """The dataset in the folder; a folder without documents, or without qrels of any split, gives a dataset without them."""
     corpus, queries = read_folder_texts(folder, split=split, storage=storage)
-    if _is_unjudged(folder, split):
+    if is_unjudged(folder, split):
         qrels = Qrels({}, source=folder)
     else:
         qrels = read_folder_qrels(folder, split=split, grade_map=grade_map, on_conflict=on_conflict)
@@ -187,7 +175,7 @@ def _texts_in_utf8() -> Iterator[None]:
 def read_folder_texts(folder: str, *, split: str = DEFAULT_SPLIT, storage: CorpusStorage | None = None) -> tuple[Corpus, Queries]:
     """The documents and queries in the folder; the documents are empty where it has none."""
     _check_is_folder(folder)
-    queries = read_queries(open_source(_existing_file(folder, _query_names(split), "queries")))
+    queries = read_queries(open_source(existing_file(folder, query_names(split), "queries")))
     files = corpus_files(folder)
     return _read_files(files, storage) if files else Corpus((), source=folder), queries
 
@@ -195,10 +183,6 @@ def read_folder_texts(folder: str, *, split: str = DEFAULT_SPLIT, storage: Corpu
 @_texts_in_utf8()
 def _read_folder_queries(file: str) -> Queries:
     return read_queries(open_source(file))
-
-
-def _query_names(split: str) -> list[str]:
-    return [f"{stem}.{suffix}" for suffix in _QUERY_SUFFIXES for stem in (f"queries.{split}", "queries")]
 
 
 @_texts_in_utf8()
@@ -219,34 +203,9 @@ def _read_files(files: Sequence[str], storage: CorpusStorage | None) -> Corpus:
     return read_corpus_files(files, storage or CorpusStorage())
 
 
-def corpus_files(folder: str) -> list[str]:
-    """The files of the folder's documents: one called corpus, or parts such as corpus-1.jsonl.zst, sorted by name."""
-    collections: dict[str, list[str]] = {}
-    for name in sorted(os.listdir(folder)):
-        if match := _CORPUS_FILE.fullmatch(name):
-            # Parts of one suffix belong together; any other file is a collection of its own.
-            key = match["suffix"] if match["part"] else name
-            collections.setdefault(key, []).append(_plain_file(folder, os.path.join(folder, name)))
-    files, *others = collections.values() or [[]]
-    if others:
-        fix = "move one of them to another folder; the parts of a collection are all called corpus-…, with one suffix"
-        raise InputError(f"the folder also has {for_message(os.path.basename(others[0][0]))}", fix=fix, source=files[0])
-    return files
-
-
-def _plain_file(folder: str, path: str) -> str:
-    check_folder_file(path, folder)
-    return path
-
-
 def _check_is_folder(folder: str) -> None:
     if not os.path.isdir(folder):
         raise file_error("missing" if not os.path.exists(folder) else "not-a-folder", source=folder)
-
-
-def _is_unjudged(folder: str, split: str) -> bool:
-    """Whether the folder has no file of judgements, of this split or another."""
-    return _find_file(folder, _qrels_names(split)) is None and not _qrels_files(folder)
 
 
 def read_folder_qrels(
@@ -265,30 +224,6 @@ def queries_of_other_splits(folder: str, *, split: str = DEFAULT_SPLIT) -> froze
     return frozenset(queries)
 
 
-def other_qrels(folder: str, *, split: str = DEFAULT_SPLIT) -> list[str]:
-    """The files in the folder with judgements of other splits."""
-    own = _find_file(folder, _qrels_names(split))
-    return [path for path in _qrels_files(folder) if own is None or os.path.realpath(path) != os.path.realpath(own)]
-
-
-def _qrels_files(folder: str) -> list[str]:
-    endings = tuple(f".{suffix}{packed}" for suffix in _SUFFIXES for packed in ("", *COMPRESSED_SUFFIXES))
-    beside = os.path.join(folder, "qrels")
-    listed = [os.path.join(beside, name) for name in sorted(os.listdir(beside))] if os.path.isdir(beside) else []
-    listed += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith("qrels.")]
-    return [_plain_file(folder, path) for path in listed if path.endswith(endings)]
-
-
-def qrels_path(folder: str, *, split: str = DEFAULT_SPLIT) -> str:
-    """The file in the folder with the judgements of the split; a file without a split in its name is of `test`."""
-    return _existing_file(folder, _qrels_names(split), "qrels")
-
-
-def _qrels_names(split: str) -> list[str]:
-    stems = (f"qrels/{split}", f"qrels.{split}", *(("qrels",) if split == DEFAULT_SPLIT else ()))
-    return [f"{stem}.{suffix}" for suffix in _SUFFIXES for stem in stems]
-
-
 def write_folder(dataset: Dataset, folder: str) -> None:
     """Writes the dataset atomically as a BEIR folder, which must not exist; empty parts have no file."""
     if os.path.exists(folder):
@@ -305,20 +240,6 @@ def write_folder(dataset: Dataset, folder: str) -> None:
             os.rename(beside, folder)
     except OSError as error:
         raise UsageError(f"{folder} cannot be created ({error.strerror})", fix="specify a writable folder") from None
-
-
-def _find_file(folder: str, names: Iterable[str]) -> str | None:
-    """The first file of these names in the folder, compressed or not."""
-    paths = (os.path.join(folder, name + suffix) for name in names for suffix in ("", *COMPRESSED_SUFFIXES))
-    return next((_plain_file(folder, path) for path in paths if os.path.exists(path)), None)
-
-
-def _existing_file(folder: str, names: Sequence[str], what: str) -> str:
-    path = _find_file(folder, names)
-    if path is None:
-        code = "folder-lacks-qrels" if what == "qrels" else "folder-lacks"
-        raise file_error(code, source=folder, what=what, expected=names[0])
-    return path
 
 
 _T = TypeVar("_T")

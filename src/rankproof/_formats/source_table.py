@@ -12,8 +12,7 @@ from typing import Any
 
 from rankproof._data.row_errors import row_error
 from rankproof._formats.arrow import open_parquet, parquet_batches
-from rankproof._formats.columns import COLUMN_NAMES, TEXT_NAMES, normalised_name
-from rankproof._formats.csv import checked_delimiter
+from rankproof._formats.columns import COLUMN_NAMES, TEXT_NAMES, checked_delimiter, normalised_name
 from rankproof._formats.detect import detect_container
 from rankproof._formats.frames import arrow_table, column_lists, column_names, library_of
 from rankproof._formats.json import JsonContent, parsed_lines

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rankproof._data.answers import references_from_queries
 from rankproof._formats.csv import BEIR
-from rankproof._formats.read import DEFAULT_SPLIT
+from rankproof._formats.dataset_files import DEFAULT_SPLIT
 from rankproof._formats.registry import system_name
 from rankproof._formats.source_table import SourceTable
 from rankproof._formats.texts import answer_blocks, text_blocks
@@ -82,11 +82,18 @@ def is_imported_folder(path: str) -> bool:
 
 
 def next_commands(imported: Imported, folder: str) -> list[str]:
-    """What to run on the folder next: what compares its rankings, with their answers, its answers alone, or run files."""
+    """What to run on the folder next: what compares its rankings, with their answers, its answers alone, or run files.
+
+    A single ranking without documents, such as that of a log of clicks, is compared with a RUN of the user.
+    """
     place, dataset = shlex.quote(folder), imported.dataset
     qrels = f"{place}/qrels/{DEFAULT_SPLIT}.tsv"
     commands = []
-    if imported.runs:
+    if len(imported.runs) == 1 and not dataset.has_documents and not imported.answers:
+        if dataset.is_judged:
+            (path,) = run_files(imported).values()
+            commands.append(f"rankproof compare {qrels} {place}/{shlex.quote(path)} RUN")
+    elif imported.runs:
         commands.append(f"rankproof run {place}/{EXPERIMENT_FILE}")
     elif dataset.has_documents:
         commands.append(f"rankproof run --dataset {place}")

@@ -13,9 +13,10 @@ from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Dataset
 from rankproof._data.grades import GradeMap
 from rankproof._data.row_errors import OnConflict
+from rankproof._formats.dataset_files import DEFAULT_SPLIT, SAMPLE, corpus_files, is_irds_name
 from rankproof._formats.documents import read_corpus_files
 from rankproof._formats.frames import is_frame
-from rankproof._formats.read import DEFAULT_SPLIT, SAMPLE, corpus_files, is_irds_name, read_folder_corpus, read_plain_dataset
+from rankproof._formats.read import read_folder_corpus, read_plain_dataset
 from rankproof._formats.source_table import table_format
 from rankproof._importers.base import Imported, Importer, ImportOptions, ImportSource, is_dataset_folder
 from rankproof._importers.rag_tables import COLUMN_SETTINGS
@@ -106,7 +107,7 @@ def import_source(
     opened = opened_source(source, delimiter, encoding, storage)
     name = _detected_importer(opened, how) if importer is None else importer
     chosen = importer_named(name)
-    how = replace(how, settings=split_settings(how.settings, chosen))
+    how = replace(how, settings=split_settings(how.settings, chosen.settings))
     check_settings(name, chosen, how.settings)
     _check_options(name, chosen, how)
     return chosen.read(opened, how)
@@ -137,14 +138,14 @@ def _detected_importer(source: ImportSource, options: ImportOptions) -> str:
     return names[0] if len(names) == 1 else LOG
 
 
-def split_settings(settings: Mapping[str, str], importer: Importer) -> dict[str, str]:
+def split_settings(settings: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
     """The settings, those in one text apart: `question=ask,answer=reply`; a comma before another word belongs to the value."""
     separated: dict[str, str] = {}
-    known = "|".join(re.escape(name).replace(r"\-", "[-_]") for name in importer.settings) or "$."
+    known = "|".join(re.escape(name).replace(r"\-", "[-_]") for name in names) or "$."
     for name, value in settings.items():
         for part in re.split(rf",(?=(?:{known})=)", f"{name}={value}"):
             key, _, text = part.partition("=")
-            separated[_with_dashes(key, importer.settings)] = text
+            separated[_with_dashes(key, names)] = text
     return separated
 
 

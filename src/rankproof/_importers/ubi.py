@@ -22,7 +22,7 @@ from rankproof._importers.base import ImportCounts, Imported, ImportOptions, Imp
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.cells import SETTING, SETTING_HELP, Thresholds, describe_thresholds, grade_by, thresholds_of
 from rankproof._importers.search_log.log import Codes, Offsets, SearchLog, split_place
-from rankproof._importers.search_log.options import BOTS, CLICKS, LogOptions
+from rankproof._importers.search_log.options import BOTS, CLICKS, MOST_SESSIONS, LogOptions
 from rankproof._importers.search_log.read import USER, read_search_log
 from rankproof._importers.search_log.tables import EVENTS, SESSIONS
 from rankproof._importers.ubi_log import may_have_records, normalised_query, records
@@ -72,6 +72,7 @@ class ClickSettings:
                 user_option="--set user-field=FIELD",
                 bots=tuple(filter(None, map(str.strip, options.settings.get("bots", ",".join(BOTS)).split(",")))),
                 window=3600 * _number(options, "window", _HOURS),
+                most_sessions=math.floor(_number(options, "most-sessions", MOST_SESSIONS)),
             ),
         )
 
@@ -128,6 +129,7 @@ class UbiImporter:
         "min-impressions": f"pairs that were shown less often get no judgement ({_LEAST_SHOWN})",
         SETTING: f"{SETTING_HELP} ({','.join(map(str, _THRESHOLDS))}; 1 is an average document)",
         "bots": f"ends of words in the ids of users that are bots, which are left out ({','.join(BOTS)})",
+        "most-sessions": f"users with more sessions in a day are bots, which are left out ({MOST_SESSIONS:,})",
         "user-field": f"the field of the user ({USER})",
         "window": f"hours after a query in which its events count ({_HOURS})",
     }
@@ -231,10 +233,6 @@ class _ClickedLists:
 
     def check(self, source: ImportSource) -> None:
         """Raises an error if nothing is left that a click model could use."""
-        if not len(self.log.sessions):
-            what = f"no session is left: {'; '.join(self.log.dropped())}"
-            fix = "correct the rows that were dropped; --set user-field=FIELD names the field of the user"
-            raise InputError(what, fix=fix, source=source.name)
         if not self._rows.any():
             what = "no query lists the documents that were shown"
             fix = "pass the file of queries with query_response_hit_ids, or events of the action impression"

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from rankproof._extras import extra
 from rankproof._io.file_errors import file_error
-from rankproof._io.files import open_plain_file
 from rankproof._io.memory import MemoryWatch
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message
 
@@ -72,13 +71,20 @@ def read_blocks(stream: ByteStream, size: int = BLOCK_BYTES) -> Iterator[bytes]:
         yield bytes(view[:count])
 
 
+def _open_plain_file(path: str, folder: str) -> FileIO:
+    # Late: writing files, which that module is about, needs others.
+    from rankproof._io.files import open_plain_file
+
+    return open_plain_file(path, folder)
+
+
 class FileStream:
     """The bytes of a file; `progress` gets the bytes read and the total. With `folder`, it is a plain file in the folder."""
 
     def __init__(self, path: str, progress: ProgressCallback | None = None, folder: str | None = None) -> None:
         self._name, self._progress, self._read, self._memory = path, progress, 0, MemoryWatch(path)
         try:
-            self._file = FileIO(path) if folder is None else open_plain_file(path, folder)
+            self._file = FileIO(path) if folder is None else _open_plain_file(path, folder)
             self._total = os.fstat(self._file.fileno()).st_size
         except (OSError, ValueError) as error:
             raise open_error(error, path) from None

@@ -35,7 +35,7 @@ _TREND, _ROWS = "trend", "rows"
 def render_live_report(document: LiveDocument, links: Sequence[tuple[str, str]] = ()) -> str:
     """The page as one HTML file; the same document gives the same bytes."""
     tables = {table.name: table.table() for table in document.tables}
-    opened = [_decision(document, tables), *_trend(tables.get(_TREND)), *_parts(tables)]
+    opened = [_decision(document, tables), *_trend(tables.get(_TREND), tables.get("systems")), *_parts(tables)]
     folded = (
         [Section("log", "The log", "What was read, and what was dropped?", tables=(tables[_ROWS],))] if _ROWS in tables else []
     )
@@ -86,23 +86,26 @@ def _parts(tables: dict[str, Table]) -> Iterator[Section]:
         yield Section("segments", "Segments", "Is it the same in each part of the traffic?", tables=(tables["segments"],))
 
 
-def _trend(table: Table | None) -> Iterator[Section]:
-    """The difference to the baseline as each day's look shows it."""
-    if table is None:
+def _trend(table: Table | None, systems: Table | None) -> Iterator[Section]:
+    """The difference to the first system as each day's look shows it."""
+    if table is None or systems is None:
         return
     question = "How did the difference and its interval develop?"
-    charts = tuple(_chart(table, name) for name in dict.fromkeys(str(row[1]) for row in table.rows if row[5] is not None))
+    charts = tuple(
+        _chart(table, name, str(systems.rows[0][0]))
+        for name in dict.fromkeys(str(row[1]) for row in table.rows if row[5] is not None)
+    )
     yield Section("trend", "Trend", question, charts=charts, folded=(table,))
 
 
-def _chart(table: Table, system: str) -> SvgChart:
-    """The difference of one system to the baseline, a dot and an interval for each look."""
+def _chart(table: Table, system: str, first: str) -> SvgChart:
+    """The difference of one system to the first, a dot and an interval for each look."""
     rows = [row for row in table.rows if row[1] == system and row[5] is not None]
     looks = [
         _Look(date.fromisoformat(str(row[0])).toordinal(), cast(float, row[4]), cast("tuple[float, float]", row[5]))
         for row in rows
     ]
-    title = f"Difference of {for_message(system)} to the baseline, with its interval at each look"
+    title = f"Difference of {for_message(system)} to {for_message(first)}, with its interval at each look"
     about = "The system is better once the interval is above 0. It is valid at every look."
     return chart_of_widths(lambda medium: _look_chart(medium, title, looks), title, about, 1)
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from rankproof._data.arrays import BoolArray, DrawnWeights, FloatArray
 from rankproof._data.text import pluralise
-from rankproof._statistics.deterministic import VariateStream
 
 DRAWS = 400
 _DOUBLE_BITS = 52
@@ -26,6 +25,9 @@ def draw_means(
     in the paired t-test. `further` is the squared difference between systems on one further query. The bits are the same on
     every machine.
     """
+    # Late: plain means need no random numbers.
+    from rankproof._statistics.deterministic import VariateStream
+
     n, systems = values.shape
     assert n > 1, "one query has no variance"
     means = np.array([weighted_mean(column, weights) for column in values.T])

@@ -39,8 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
-    from rankproof._cli.command import Command
-    from rankproof._cli.parser import Parser
+    from rankproof._cli.parser import Command, Parser
 
     command = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)
     args = Parser(PROGRAM, SUMMARY, command).parse(argv)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 
 import numpy as np
 
 from rankproof._analysis.online.estimates import SessionValues, ratio_of
-from rankproof._analysis.online.interleaved import Preferences, first_teams
+from rankproof._analysis.online.interleaved import Preferences, first_teams, teams_of
 from rankproof._analysis.online.variants import MAX_MOVED, MAX_MOVED_SESSIONS, Assignment, VariantValues
 from rankproof._data.arrays import BoolArray
 from rankproof._data.text import in_a_sentence, pluralise
-from rankproof._importers.search_log.log import Codes, Events, SearchLog
+from rankproof._importers.search_log.log import NO_TEAM, Codes, Events, SearchLog
 from rankproof._statistics.confidence_sequence import SRM_ALARM, RatioEstimate, sequence_interval, share_evidence
 from rankproof.errors import for_message
 
@@ -23,6 +24,7 @@ _MOST_CLICKS = 0.05
 _MOST_ABOVE, _LEAST_APART, _FEWEST_NAMED = 0.1, 0.05, 30
 """Ranks that clicks name contradict the lists if more than this share of them are above the place in the list."""
 _LEAST_PAGE = 5
+_MOST_UNKNOWN = 0.1
 _UNEVEN_LEVEL = 0.01
 """Of experiments whose users have equally many sessions, this share is ever called uneven."""
 _LATE = 1e-6
@@ -73,6 +75,14 @@ def systems_without_clicks(values: Preferences) -> Iterator[str]:
         )
 
 
+def clicks_of_no_system(log: SearchLog, clicks: Events) -> Iterator[str]:
+    """That it is not known from which system the documents of many clicks are."""
+    unknown = int(np.count_nonzero(teams_of(log, clicks) == NO_TEAM))
+    if unknown > _MOST_UNKNOWN * len(clicks):
+        what = f"{unknown:,} of {pluralise(len(clicks), 'click')} are on documents of no known system"
+        yield f"{what}: log the list of each search with the system of each document"
+
+
 def sample_ratio_mismatch(assignment: Assignment, shares: Sequence[float]) -> Iterator[str]:
     """That the variants do not have the users that they should have."""
     counts = assignment.users_by_variant
@@ -103,13 +113,13 @@ def moved_users(assignment: Assignment) -> Iterator[str]:
 
 
 def uneven_sessions(values: VariantValues) -> Iterator[str]:
-    """That users of a variant have more sessions than those of the baseline, and that sums by user do not show its difference.
+    """That users of a variant have more sessions than those of another, and that sums by user do not show its difference.
 
     Such a difference per session also comes from sessions that are missing in the log of one variant.
     """
     names, lower = values.systems, values.measure.higher_is_better is False
-    for at in range(1, len(names)):
-        pair, (own, base) = values.compare(at, 0), (values.arm(number) for number in (at, 0))
+    for at, other in combinations(reversed(range(len(names))), 2):
+        pair, (own, base) = values.compare(at, other), (values.arm(number) for number in (at, other))
         sessions = [ratio_of(arm.sizes, (arm.sizes > 0).astype(np.float64)) for arm in (own, base)]
         if not (pair.is_positive or pair.is_negative) or not _sign(sessions, values.expect, _UNEVEN_LEVEL):
             continue
@@ -117,7 +127,7 @@ def uneven_sessions(values: VariantValues) -> Iterator[str]:
         good = [ratio_of(arm.sizes - arm.sums if lower else arm.sums, (arm.sizes > 0).astype(np.float64)) for arm in (own, base)]
         if _sign(good, values.expect, values.alpha) != (-1 if lower else 1) * (1 if pair.is_positive else -1):
             counts = " and ".join(
-                f"{for_message(name)} {arm.value:.2f}" for name, arm in zip((names[at], names[0]), sessions, strict=True)
+                f"{for_message(name)} {arm.value:.2f}" for name, arm in zip((names[at], names[other]), sessions, strict=True)
             )
             what = f"sessions per user differ ({counts}), and {values.measure} summed by user does not differ in the same way"
             yield f"{what}: sessions of a variant may be missing; find out which, and start again"
@@ -157,7 +167,7 @@ def differing_ranks(clicks: Events) -> Iterator[str]:
         share = (
             f"{differing:,} of {pluralise(len(apart), 'click')} name another rank than the place of their document in its list"
         )
-        yield f"{share}, which counts"
+        yield f"{share}: the place counts, as other blocks on a page move ranks down; log lists in the order shown"
 
 
 def _ranks_apart(clicks: Events) -> Codes:
@@ -197,12 +207,11 @@ def busy_user(log: SearchLog, users: Codes) -> Iterator[str]:
     """The user with more than 5% of all clicks, by the users of the clicks."""
     if not len(users):
         return
-    codes, counts = np.unique(users, return_counts=True)
-    most = int(counts.argmax())
-    if counts[most] > _MOST_CLICKS * len(users):
-        code = int(codes[most])
+    counts = np.bincount(users)
+    code = int(counts.argmax())
+    if counts[code] > _MOST_CLICKS * len(users):
         name = f" {for_message(log.users[code])}" if code < len(log.users) else ""
-        share = f"{counts[most] / len(users):.0%} of all {len(users):,} clicks"
+        share = f"{counts[code] / len(users):.0%} of all {len(users):,} clicks"
         yield f"user{name} has {share}: is it a bot? (--bot WORD leaves it out)"
 
 

@@ -8,21 +8,23 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rankproof._analysis.decision.record import Costs, Decision, Kind, Outcome, PairDifference, Reason, SystemRisk
-from rankproof._analysis.online.estimates import LiveEstimate, SessionValues, SystemValue
+from rankproof._analysis.online.estimates import LEAST_USERS, LiveEstimate, SessionValues, SystemValue
 from rankproof._analysis.online.evidence import GuardrailCheck, LiveEvidence, SessionsNeeded
 from rankproof._statistics.confidence_sequence import growth_needed
 
 MIN_USERS = 100
 """No verdict with fewer users with a click."""
-LIKELY = 0.8
+LIKELY_BY_DATA = 0.85
+"""The chance by the data alone at which 80% of open experiments decide: true differences are mostly smaller than first ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class LiveCase:
     """What a decision is made of: the sessions by system, and what keeps them from deciding.
 
-    `baseline` is the system that the user keeps unless another is better, None if nobody named it; `guardrail_checks` gives the
-    guardrails of a system by its number.
+    `baseline` is the system that the user keeps unless another is better, None if nobody named it; with `has_baseline` the first
+    system is kept like that, because it is named or the first of an interleaving record. `guardrail_checks` gives the guardrails
+    of a system by its number.
     """
 
     values: SessionValues
@@ -30,6 +32,7 @@ class LiveCase:
     evidence: LiveEvidence
     costs: Costs = field(default_factory=Costs)
     baseline: str | None = None
+    has_baseline: bool = False
     obstacles: tuple[str, ...] = ()
     per_day: float | None = None
     guardrail_checks: Callable[[int], Sequence[GuardrailCheck]] = lambda system: ()
@@ -41,7 +44,7 @@ class LiveCase:
 
     @property
     def systems(self) -> range:
-        """The numbers of the systems; 0 is the baseline."""
+        """The numbers of the systems; 0 is the baseline if there is one."""
         return range(len(self.values.systems))
 
     @cached_property
@@ -121,7 +124,8 @@ def _decided(case: LiveCase, chosen: Sequence[int]) -> Decision:
     named = [system for system in chosen if case.values.systems[system] == case.baseline]
     first = (named or list(chosen))[0]
     systems = tuple(case.values.systems[system] for system in (named or sorted(chosen)))
-    outcome: Outcome = "keep" if named or systems == case.values.systems[:1] else "either" if len(systems) > 1 else "ship"
+    is_kept = bool(named) or (case.has_baseline and systems == case.values.systems[:1])
+    outcome: Outcome = "keep" if is_kept else "either" if len(systems) > 1 else "ship"
     kind = None if outcome == "either" else _kind(case, first)
     return replace(_record(case, first), outcome=outcome, kind=kind, systems=systems)
 
@@ -142,7 +146,8 @@ def _open(case: LiveCase, reason: Reason, detail: str, chosen: Sequence[int] = (
     """Nothing is decided; `needed` says how many sessions would, if it is a matter of sessions."""
     first = chosen[0] if chosen else case.order[0]
     evidence = case.evidence
-    if reason in ("interval", "few_users"):
+    # What few users do says little about the sessions of others.
+    if reason == "interval" or (reason == "few_users" and case.values.fewest_clicking()[0] >= LEAST_USERS):
         evidence = replace(evidence, needed=sessions_needed(case, first))
     record = _record(replace(case, evidence=evidence), first)
     return replace(record, reason=reason, detail=detail)
@@ -169,7 +174,7 @@ def sessions_needed(case: LiveCase, leader: int) -> SessionsNeeded:
                 expected=case.values.expect,
                 alpha=case.values.alpha,
             )
-            for chance in (None, LIKELY)
+            for chance in (None, LIKELY_BY_DATA)
         )
         needed.append(tuple(math.inf if growth is None else growth for growth in growths))
     total, (few, _) = len(case.values.users), case.values.fewest_clicking()
@@ -204,12 +209,13 @@ def _record(case: LiveCase, first: int) -> Decision:
 
 
 def _certain(case: LiveCase) -> Iterator[PairDifference]:
-    """The pairs with the baseline that are certain, where nothing is decided."""
+    """The pairs with the baseline, or with the leader if there is none, that are certain where nothing is decided."""
+    reference = 0 if case.has_baseline else case.order[0]
     for other in case.systems:
-        if other and case.is_better(other, 0):
-            yield _difference(case, other, 0)
-        elif other and case.is_better(0, other):
-            yield _difference(case, 0, other)
+        if other != reference and case.is_better(other, reference):
+            yield _difference(case, other, reference)
+        elif other != reference and case.is_better(reference, other):
+            yield _difference(case, reference, other)
 
 
 def _difference(case: LiveCase, system: int, other: int) -> PairDifference:

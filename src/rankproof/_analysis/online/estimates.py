@@ -75,7 +75,7 @@ class SystemValue:
 
 
 class SessionValues(ABC):
-    """The sessions of an experiment by system, the baseline first; parts of them are masks over `times`."""
+    """The sessions of an experiment by system, a baseline first; parts of them are masks over `times`."""
 
     measure: Measure
     systems: tuple[str, ...]

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -191,6 +192,9 @@ def record_result(path: str, result: OnlineResult, source: str) -> None:
     if decision is None or decision.reason == "log":
         fix = "leave out --record until the log can decide"
         raise UsageError(f"nothing is recorded of this log: {decision.detail if decision else 'it has no decision'}", fix=fix)
+    if not result.facts["baseline"]:
+        names = " or ".join(f"--baseline {for_message(shlex.quote(system.name))}" for system in decision.by_system)
+        raise UsageError("a recorded difference is one to a baseline, and none is named", fix=f"add {names}")
     baseline = decision.by_system[0].name
     pairs = [pair for pair in decision.against if baseline in (pair.system, pair.other) and pair.error]
     if not pairs:

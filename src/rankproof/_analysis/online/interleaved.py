@@ -9,6 +9,7 @@ import numpy as np
 from rankproof._analysis.online.estimates import LiveEstimate, SessionValues, SystemValue, ratio_of, sums_by
 from rankproof._analysis.online.metrics import NetPreference
 from rankproof._data.arrays import BoolArray, FloatArray
+from rankproof._importers.search_log.columns import chunks
 from rankproof._importers.search_log.log import NO_TEAM, SHARED, Codes, Draft, Events, SearchLog
 from rankproof._interleaving.credit import pairwise_credit, probabilistic_credit
 from rankproof._interleaving.methods import PAIRWISE, PROBABILISTIC
@@ -85,25 +86,23 @@ def credits_of(log: SearchLog, clicks: Events, draft: Draft, systems: tuple[str,
     """The credit of each system in each session of the log, in the order of `systems`."""
     if draft.method in COMPUTED_CREDITS and draft.place:
         return _computed_credits(log, clicks, draft, systems)
-    credits = np.zeros((len(log.sessions), len(systems)))
     team = teams_of(log, clicks)
-    column = np.full(len(log.systems) + 2, -1)
-    for at, system in enumerate(systems):
-        column[log.systems.index(system)] = at
-    places = column[team]
-    counted = (team >= 0) & (places >= 0)
-    np.add.at(credits, (clicks.session[counted], places[counted]), 1.0)
-    return credits
+    own = (clicks.session[team == log.systems.index(system)] for system in systems)
+    return np.column_stack([np.bincount(sessions, minlength=len(log.sessions)).astype(np.float64) for sessions in own])
 
 
 def teams_of(log: SearchLog, clicks: Events) -> Codes:
     """The system behind each clicked document: that of its place in the list, else the one that the event names."""
     if not len(log.sessions.teams):
         return clicks.team
-    place = log.sessions.offsets[clicks.session] + np.maximum(clicks.slot - 1, 0)
-    slot_team = log.sessions.teams[np.minimum(place, len(log.sessions.teams) - 1)]
-    listed = (clicks.slot > 0) & (slot_team != NO_TEAM)
-    return np.where(listed, slot_team, clicks.team)
+    sessions = log.sessions
+    teams = clicks.team.astype(np.promote_types(clicks.team.dtype, sessions.teams.dtype))
+    for rows in chunks(len(clicks)):
+        place = np.where(clicks.slot[rows] > 0, sessions.offsets[clicks.session[rows]] + clicks.slot[rows] - 1, -1)
+        of_slot = sessions.teams[place]
+        is_known = (place >= 0) & (of_slot != NO_TEAM)
+        teams[rows][is_known] = of_slot[is_known]
+    return teams
 
 
 def _computed_credits(log: SearchLog, clicks: Events, draft: Draft, systems: tuple[str, ...]) -> FloatArray:
@@ -138,25 +137,26 @@ def first_teams(log: SearchLog, kept: BoolArray) -> Codes:
     """The system of the first document in each of these lists that one system drafted."""
     sessions = log.sessions
     competitive = sessions.teams >= 0
-    session = np.repeat(np.arange(len(sessions), dtype=np.int64), sessions.lengths)[competitive]
-    rows, first = np.unique(session, return_index=True)
-    return sessions.teams[competitive][first][kept[rows]]
+    competitive &= np.repeat(kept, sessions.lengths)
+    session = sessions.session_of_slot[competitive]
+    is_first = np.ones(len(session), dtype=bool)
+    is_first[1:] = session[1:] != session[:-1]
+    return sessions.teams[competitive][is_first]
 
 
 def are_lists_of_single_systems(log: SearchLog) -> bool:
     """Whether lists name their systems, several in all and never two in one list."""
     sessions = log.sessions
-    own = np.flatnonzero(sessions.teams >= 0)
-    if not len(own) or (sessions.draft >= 0).any():
+    own = sessions.teams >= 0
+    if not own.any() or (sessions.draft >= 0).any():
         return False
-    team, session = sessions.teams[own], np.repeat(np.arange(len(sessions), dtype=np.int32), sessions.lengths)[own]
+    team, session = sessions.teams[own], sessions.session_of_slot[own]
     together = session[1:] == session[:-1]
     return len(np.unique(team)) > 1 and not bool((together & (team[1:] != team[:-1])).any())
 
 
 def shared_sessions(log: SearchLog, kept: BoolArray) -> int:
     """How many of these lists hold only documents of all systems."""
-    lengths = log.sessions.lengths
-    session = np.repeat(np.arange(len(log.sessions), dtype=np.int64), lengths)
-    others = np.bincount(session[log.sessions.teams != SHARED], minlength=len(log.sessions))
-    return int(np.count_nonzero(kept & (lengths > 0) & (others == 0)))
+    has_other = np.zeros(len(log.sessions), dtype=bool)
+    has_other[log.sessions.session_of_slot[log.sessions.teams != SHARED]] = True
+    return int(np.count_nonzero(kept & (log.sessions.lengths > 0) & ~has_other))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -48,6 +49,7 @@ from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._importers.search_log.log import NO_TEAM, Draft, Events, SearchLog
 from rankproof._importers.search_log.tables import EVENTS
 from rankproof._interleaving.methods import TEAM_DRAFT
+from rankproof._statistics.decision_rule import Margin, parse_margin
 from rankproof.errors import InputError, UsageError, closest_name, for_message
 
 _LOG_FIX = "log the record of rp.interleave in query_attributes, or name the field of the variant with --variant"
@@ -125,8 +127,6 @@ def _check_clicks(log: SearchLog, clicks: Events, options: OnlineOptions) -> Non
     if named.any():
         what = f"{pluralise(int(named.sum()), 'click names', 'clicks name')} neither a rank nor a document that was shown"
         fix = "log the rank or the document of each click, or count sessions with an action by --primary ACTION"
-    elif not len(log.sessions):
-        fix = "no session is left: correct the rows that were dropped"
     elif len(log.events):
         present = ", ".join(for_message(log.actions[code]) or "empty" for code in np.unique(log.events.action).tolist())
         fix = f"its actions are {present}: --click ACTION names the one that counts, and --primary ACTION decides an A/B test"
@@ -151,7 +151,7 @@ def _during_experiment(log: SearchLog, options: OnlineOptions) -> BoolArray:
 
 
 def _with_baseline_first(names: Sequence[str], options: OnlineOptions, what: str) -> tuple[str, ...]:
-    """The names, the baseline first."""
+    """The names, the baseline first if one is named."""
     if options.baseline is not None and options.baseline not in names:
         near = closest_name(options.baseline, names)
         fix = f"did you mean {near}?" if near else f"choose among {', '.join(map(for_message, names))}"
@@ -167,8 +167,9 @@ def _costs_of(options: OnlineOptions) -> Costs:
     return Costs("given", options.costs) if options.costs else Costs()
 
 
-def _facts_of(values: SessionValues, users: int, clicks: int) -> dict[str, CellValue]:
-    facts: dict[str, CellValue] = {"sessions": len(values.users), "users": users, "clicks": clicks}
+def _facts_of(case: LiveCase, users: int, clicks: int) -> dict[str, CellValue]:
+    values, baseline = case.values, case.values.systems[0] if case.has_baseline else ""
+    facts: dict[str, CellValue] = {"baseline": baseline, "sessions": len(values.users), "users": users, "clicks": clicks}
     known = values.times[np.isfinite(values.times)]
     if len(known):
         facts |= {"from": shown_instant(float(known.min())), "to": shown_instant(float(known.max()))}
@@ -192,19 +193,21 @@ def interleaving_experiment(log: SearchLog, clicks: Events, options: OnlineOptio
     own = log.sessions.user[clicks.session[counted[clicks.session]]]
     case = LiveCase(
         values,
-        USUAL_MARGIN if options.margin is None else options.margin,
+        _net_margin(options),
         LiveEvidence("interleaving", users, draft.method),
         _costs_of(options),
         options.baseline,
+        bool(drafts) or options.baseline is not None,
         tuple(_interleaving_obstacles(log, drafts, counted, values, clicks)),
         checks.traffic_per_day(values.times),
     )
     notes = (
-        *_interleaving_notes(log, counted, during, bool(drafts)),
+        *_interleaving_notes(log, counted, during),
+        *([] if case.has_baseline else [_without_baseline(systems[0])]),
         *checks.differing_ranks(clicks),
         *checks.busy_user(log, own),
     )
-    facts = {"experiment": draft.experiment, "method": draft.method, **_facts_of(values, users, len(own))}
+    facts = {"experiment": draft.experiment, "method": draft.method, **_facts_of(case, users, len(own))}
     return _Experiment(case, (), notes, facts)
 
 
@@ -217,6 +220,8 @@ def _interleaving_obstacles(
     yield from checks.contradicting_ranks(clicks)
     if drafts and not log.sessions.lengths[counted].any():
         yield "no list of the log shows a document"
+    if values.has_teams:
+        yield from checks.clicks_of_no_system(log, clicks.part(counted[clicks.session]))
 
 
 def _check_interleaving_options(options: OnlineOptions) -> None:
@@ -264,7 +269,7 @@ def _drafts(log: SearchLog, during: BoolArray, options: OnlineOptions) -> tuple[
         own.sort(key=last.__getitem__)
         return own, during & np.isin(log.sessions.draft, own)
     listed = np.zeros(len(log.sessions), dtype=bool)
-    listed[np.repeat(np.arange(len(log.sessions)), log.sessions.lengths)[log.sessions.teams != NO_TEAM]] = True
+    listed[log.sessions.session_of_slot[log.sessions.teams != NO_TEAM]] = True
     return [], during & listed if listed.any() else during
 
 
@@ -288,7 +293,7 @@ def _groups(log: SearchLog, drafts: Sequence[int]) -> list[int]:
     return list({_draft_key(log.drafts[at]): at for at in drafts}.values())
 
 
-def _interleaving_notes(log: SearchLog, kept: BoolArray, during: BoolArray, has_drafts: bool) -> Iterator[str]:
+def _interleaving_notes(log: SearchLog, kept: BoolArray, during: BoolArray) -> Iterator[str]:
     total, other = int(kept.sum()), int((during & ~kept).sum())
     if other:
         yield f"{pluralise(other, 'session')} of other lists {'does' if other == 1 else 'do'} not count"
@@ -296,8 +301,10 @@ def _interleaving_notes(log: SearchLog, kept: BoolArray, during: BoolArray, has_
         yield f"{pluralise(shared, 'session')} ({shared / total:.1%}) had the same list from all systems: each is a tie"
     if empty := int((kept & (log.sessions.lengths == 0)).sum()):
         yield f"{pluralise(empty, 'session')} without results: each is a tie"
-    if not has_drafts:
-        yield "the log has no records of rp.interleave: the baseline is the first system by name (--baseline names another)"
+
+
+def _without_baseline(first: str) -> str:
+    return f"no baseline is named, so none is kept: tables show differences to {for_message(first)} (--baseline NAME)"
 
 
 def variants_experiment(log: SearchLog, clicks: Events, options: OnlineOptions) -> _Experiment:
@@ -323,13 +330,14 @@ def variants_experiment(log: SearchLog, clicks: Events, options: OnlineOptions) 
         LiveEvidence("ab", users, adjusted=values.covariates is not None),
         _costs_of(options),
         options.baseline,
+        options.baseline is not None,
         tuple(_variant_obstacles(log, assignment, options, values, clicks)),
         checks.traffic_per_day(values.times),
         lambda system: [_guardrail(guardrail, own, system) for guardrail, own in limits],
     )
     clicking = log.sessions.user[clicks.session[np.isin(clicks.session, assignment.sessions)]]
     notes = (*_variant_notes(assignment, values, options), *checks.differing_ranks(clicks), *checks.busy_user(log, clicking))
-    return _Experiment(case, tuple(map(values_of, further)), notes, _facts_of(values, users, len(clicking)))
+    return _Experiment(case, tuple(map(values_of, further)), notes, _facts_of(case, users, len(clicking)))
 
 
 def _assignment(log: SearchLog, during: BoolArray, options: OnlineOptions) -> Assignment:
@@ -339,13 +347,17 @@ def _assignment(log: SearchLog, during: BoolArray, options: OnlineOptions) -> As
         what = f"one variant, {for_message(present[0])}" if present else "no variant"
         raise InputError(f"the log holds {what}, so there is nothing to compare", fix=_LOG_FIX, source=log.sources[0])
     variants = _with_baseline_first(present, options, "variant")
+    if options.guardrails and options.baseline is None:
+        fix = f"name it, as in --baseline {shlex.quote(variants[0])}"
+        raise UsageError("a guardrail is about the change from a baseline, and none is named", fix=fix)
     if options.shares and set(options.shares) != set(variants):
         fix = f"give the share of each: {', '.join(map(for_message, variants))}"
         raise UsageError("--share names some variants only", fix=fix)
     assignment = assign(log, variants, during)
     if 0 in assignment.users_by_variant:
         empty = variants[assignment.users_by_variant.index(0)]
-        what = f"{for_message(empty)} has no user of its own: {assignment.moved:,} users were in several variants"
+        moved = pluralise(assignment.moved, "user was", "users were")
+        what = f"{for_message(empty)} has no user of its own: {moved} in several variants"
         raise InputError(what, fix="give each user one variant", source=log.sources[0])
     return assignment
 
@@ -375,11 +387,19 @@ def _check_times(log: SearchLog, metrics: Sequence[LiveMetric]) -> None:
 
 def _margin(values: SessionValues, options: OnlineOptions) -> float:
     """The margin in the unit of the metric: 1 pp, or 1% of the best mean for a metric without a range."""
-    if options.margin is not None:
-        return options.margin
-    if values.measure.is_fraction:
-        return USUAL_MARGIN
-    return USUAL_MARGIN * max(abs(values.value(system).value) for system in range(len(values.systems)))
+    margin = options.margin or Margin(USUAL_MARGIN, is_share=not values.measure.is_fraction)
+    if not margin.is_share:
+        return parse_margin(margin.amount, is_fraction=values.measure.is_fraction).amount
+    return margin.amount * max(abs(values.value(system).value) for system in range(len(values.systems)))
+
+
+def _net_margin(options: OnlineOptions) -> float:
+    """The margin of a net preference, which is no share of a mean."""
+    margin = options.margin or Margin(USUAL_MARGIN)
+    if margin.is_share:
+        fix = f"pass a difference, such as {margin.amount:g} for {100 * margin.amount:g} percentage points"
+        raise UsageError(f"margin is {margin}, and a net preference has no mean", fix=fix)
+    return parse_margin(margin.amount).amount
 
 
 def _guardrail(guardrail: Guardrail, values: VariantValues, system: int) -> GuardrailCheck:
@@ -402,7 +422,7 @@ def _variant_notes(assignment: Assignment, values: VariantValues, options: Onlin
     if assignment.without:
         yield f"{pluralise(assignment.without, 'session')} without a variant, left out"
     if options.baseline is None:
-        yield f"the baseline is {for_message(values.systems[0])}, the first variant by name (--baseline names another)"
+        yield _without_baseline(values.systems[0])
     if options.since is not None and len(assignment.before) and values.covariates is None:
         yield "users of one variant have sessions before the experiment more often, so these do not reduce the noise (CUPED)"
     if values.covariates is not None:

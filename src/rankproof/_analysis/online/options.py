@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rankproof._importers.search_log.options import CLICKS
+from rankproof._statistics.decision_rule import Margin
 from rankproof._statistics.options import USUAL_USERS
 
 USUAL_MARGIN = 0.01
@@ -24,7 +25,7 @@ class OnlineOptions:
     primary: str = USUAL_PRIMARY
     metrics: tuple[str, ...] = ()
     guardrails: tuple[str, ...] = ()
-    margin: float | None = None
+    margin: Margin | None = None
     clicks: tuple[str, ...] = CLICKS
     since: float | None = None
     by: tuple[str, ...] = ()

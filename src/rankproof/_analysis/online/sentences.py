@@ -14,6 +14,7 @@ from rankproof._interleaving.methods import TEAM_METHODS
 from rankproof.errors import for_message
 
 _EVERY_LOOK = "valid at every look"
+_FEW_USERS = ": log more users, as more sessions of the same ones do not help"
 
 
 def live_sentences(decision: Decision, live: LiveEvidence) -> tuple[str, ...]:
@@ -91,7 +92,7 @@ def _not_decided(decision: Decision, live: LiveEvidence) -> Iterator[str]:
         yield f"{_leads(decision, live)}; {size}."
         return
     if decision.reason != "interval":
-        yield f"Not decided: {decision.detail}."
+        yield f"Not decided: {decision.detail}{_FEW_USERS if decision.reason == 'few_users' else ''}."
         yield f"{_leads(decision, live)}; {size}." if decision.reason == "few_users" else f"Nothing is decided from {size[4:]}."
     else:
         yield _open_interval(decision, live)
@@ -188,5 +189,7 @@ def _ends(pair: PairDifference, decision: Decision, sign: int = 1) -> tuple[str,
     """The ends of an interval, in percentage points for a share."""
     low, high = sorted(sign * end for end in (pair.ci or (-math.inf, math.inf)))
     if decision.measure.is_fraction:
-        return f"{100 * low:z.1f}", f"{100 * high:z.1f}"
+        # An end beside 0 is shown on its side of it.
+        digits = next((digits for digits in (1, 2, 3) if all(not end or round(100 * end, digits) for end in (low, high))), 4)
+        return f"{100 * low:z.{digits}f}", f"{100 * high:z.{digits}f}"
     return f"{low:.3g}", f"{high:.3g}"

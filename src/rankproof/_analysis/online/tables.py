@@ -92,7 +92,7 @@ def guardrails_table(checks: Sequence[GuardrailCheck]) -> Table | None:
 
 
 def metrics_table(further: Sequence[SessionValues], means: Sequence[Sequence[SystemValue]]) -> Table | None:
-    """Further metrics of each variant, and the difference of each to the baseline."""
+    """Further metrics of each variant, and the difference of each to the first."""
     rows = [
         (
             str(values.measure),
@@ -118,7 +118,7 @@ def metrics_table(further: Sequence[SessionValues], means: Sequence[Sequence[Sys
 
 
 def segments_table(values: SessionValues, log: SearchLog, fields: Sequence[str]) -> Table | None:
-    """The difference to the baseline in each part of the traffic."""
+    """The difference to the first system in each part of the traffic."""
     rows = [row for field in fields for row in _segment_rows(values, log, field)]
     columns = (
         Column("field"),
@@ -126,7 +126,7 @@ def segments_table(values: SessionValues, log: SearchLog, fields: Sequence[str])
         Column("system"),
         Column("sessions", "count"),
         Column("users", "count"),
-        Column("difference", "difference", f"{values.systems[0]} is the baseline"),
+        Column("difference", "difference", f"to {values.systems[0]}"),
         Column("95% CI", "interval", _CI),
     )
     notes = ("segments are exploratory: of many, some differ by chance",)
@@ -155,7 +155,7 @@ def _shown(pair: LiveEstimate) -> tuple[CellValue, ...]:
 
 
 def trend_table(values: SessionValues) -> Table | None:
-    """The difference to the baseline up to each day, as a look on that day shows it."""
+    """The difference to the first system up to each day, as a look on that day shows it."""
     days = _session_days(values.times)
     present = np.unique(days[days >= 0])
     if len(present) < 2 or (days < 0).any():
@@ -166,7 +166,7 @@ def trend_table(values: SessionValues) -> Table | None:
         Column("system"),
         Column("sessions", "count"),
         Column("users", "count"),
-        Column("difference", "difference", "of all sessions up to the end of this day"),
+        Column("difference", "difference", f"to {values.systems[0]}, of all sessions up to the end of this day"),
         Column("95% CI", "interval", _CI),
     )
     rows = tuple(

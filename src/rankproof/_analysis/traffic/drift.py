@@ -25,7 +25,7 @@ from rankproof._io.strict_json import JsonObject
 
 _HASH_BYTES = 6
 """Two of a million queries have the same 48 bits with a chance of 0.2%."""
-_SIGNIFICANT = 1.96
+_SIGNIFICANT, _POWER = 1.96, 0.84
 LEAST_SESSIONS = 100
 
 
@@ -153,16 +153,22 @@ def check_sample(log: SearchLog, queries: Queries, record: TrafficRecord) -> Sam
     if len(query) < LEAST_SESSIONS:
         notes.append(f"{pluralise(len(query), 'session')} with a query show little: use the log of a month")
     facts: dict[str, CellValue] = {"change": change, "error": apart, "score": score}
-    return SampleCheck(stands, (_verdict(stands, unseen, record.unseen, change, apart),), (table,), tuple(notes), weights, facts)
+    return SampleCheck(
+        stands, (_verdict(stands, unseen, record.unseen, change, apart),), (table,), (*notes, *log.dropped()), weights, facts
+    )
 
 
 def _verdict(stands: bool, unseen: float, before: float, change: float, error: float) -> str:
     interval = f"95% CI [{100 * (change - _SIGNIFICANT * error):+.1f}, {100 * (change + _SIGNIFICANT * error):+.1f}]"
     apart = f"{100 * change:+.1f} pp, {interval}"
     now = f"{percent(unseen)} of the traffic is in queries that are new, and {percent(before)} was normal ({apart})"
-    return (
-        f"The set still stands: {now}." if stands else f"The set no longer stands: {now}. Draw a new one: rankproof sample LOG."
-    )
+    if not stands:
+        return f"The set no longer stands: {now}. Draw a new one: rankproof sample LOG."
+    if not error:
+        return f"The set still stands: {now}."
+    found = percent((_SIGNIFICANT + _POWER) * error)
+    power = f"A change of {found} of the traffic is found with a chance of 80%, a smaller one less often."
+    return f"The set still stands: {now}. {power}"
 
 
 def _new_weights(queries: Queries, names: list[str], sessions: IntArray) -> dict[str, float]:

@@ -113,7 +113,9 @@ def sample_log(log: SearchLog, options: SampleOptions) -> QuerySample:
     answer = tuple(_sentences(queries, held_out, sizes, drawn, traffic, is_rare, total, options))
     facts: dict[str, CellValue] = {"sessions": int(total), "queries": int(asked.sum()), "kept": len(kept), "seed": options.seed}
     record = _record(log, has_personal)
-    return QuerySample(queries, held_out, answer, tables, (*_notes(options, kept, drawn), *log.notes), facts, record)
+    return QuerySample(
+        queries, held_out, answer, tables, (*_notes(options, kept, drawn), *log.notes, *log.dropped()), facts, record
+    )
 
 
 def _check_size(kept: int, options: SampleOptions, source: str) -> None:

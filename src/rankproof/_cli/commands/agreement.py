@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from rankproof._cli.command import Command
 from rankproof._cli.inputs import show_tables
 from rankproof._cli.output import (
     add_details_option,
@@ -14,6 +13,7 @@ from rankproof._cli.output import (
     is_summary_view,
     summary_tables,
 )
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 
 USAGE = "JUDGEMENTS… [--details] [--format FORMAT] [-o FILE]"

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.answer_inputs import AnswerSource, add_answer_inputs, chosen_measures, read_answer_source
 from rankproof._cli.claim_judging import add_judge_options, answer_judges, check_judge_options, estimated_cost
-from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.flags import add_flags, add_option
 from rankproof._cli.inputs import show_tables
 from rankproof._cli.nugget_drafts import check_draft_options, draft_nuggets
 from rankproof._cli.options import add_decision_options, decision_options, look_log
 from rankproof._cli.output import add_format_option, add_output_option, show_value_notes
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 from rankproof._data.validation import LOG
 from rankproof.errors import UsageError, escape_invisible

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import (
@@ -12,6 +11,7 @@ from rankproof._cli.options import (
     read_dataset_or_sample,
 )
 from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 
 USAGE = "RESULTS… | QRELS RUN… [--documents N] [--dataset FOLDER] [options]"

@@ -7,8 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import nonnegative_int
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 from rankproof._io.cache_items import KINDS, PAID_KIND, CacheItem, CacheUse, cache_items, remove_items, size_text
 from rankproof._io.paths import cache_home

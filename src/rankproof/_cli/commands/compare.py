@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags, add_option, values_of
 from rankproof._cli.inputs import (
     INPUTS_HELP,
@@ -16,6 +15,7 @@ from rankproof._cli.inputs import (
 )
 from rankproof._cli.options import add_decision_options, add_segment_options, decision_options, look_log, requested_groupings
 from rankproof._cli.output import machine_judgement_notes, write_or_show
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof._data.validation import LABELS, LOG
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rankproof._cli.command import Command
+from rankproof._cli.parser import Command
 from rankproof._cli.registry import loadable_commands, parser_of
 from rankproof._cli.terminal import Terminal
 

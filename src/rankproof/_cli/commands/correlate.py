@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_analysis_options, check_exists, read_input, show_tables
 from rankproof._cli.output import add_details_option, check_output, is_summary_view, show_value_notes
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import InputError, UsageError
 

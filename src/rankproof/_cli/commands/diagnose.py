@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_analysis_options, add_dataset_options, read_input_with_texts, show_tables
 from rankproof._cli.options import add_segment_options, requested_groupings
 from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 
 USAGE = "RESULTS… | QRELS RUN… [--by FIELD] [--system NAME] [options]"

@@ -7,10 +7,10 @@ from collections.abc import Collection
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import first_few
 from rankproof._cli.options import add_arguments, evaluate_options
 from rankproof._cli.output import check_output
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._cli.progress import ReadProgress
     from rankproof._evaluation.evaluate import evaluate_runs
     from rankproof._evaluation.user_forms import name_runs_uniquely, queries_of_judgements, with_own_weights
-    from rankproof._formats.read import qrels_file
+    from rankproof._formats.dataset_files import qrels_file
     from rankproof.measures._trec_names import with_default_cutoffs
 
     with ExitStack() as stack:

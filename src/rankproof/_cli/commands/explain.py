@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import (
     add_analysis_options,
@@ -16,6 +15,7 @@ from rankproof._cli.inputs import (
     with_run_texts,
 )
 from rankproof._cli.output import show_value_notes
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 from rankproof._registry import arguments_of
 from rankproof.errors import UsageError

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flag, add_flags, first_few, flag_of
 from rankproof._cli.output import add_output_option, check_output
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof._data.text import pluralise
 from rankproof._evaluation.options import ReadArguments

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import (
     add_analysis_options,
@@ -22,6 +21,7 @@ from rankproof._cli.options import (
     without_repeats,
 )
 from rankproof._cli.output import check_output, show_value_notes, write_or_show
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError, escape_invisible
 

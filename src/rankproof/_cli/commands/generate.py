@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.flags import add_flags
 from rankproof._cli.llm_options import add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
 from rankproof._cli.output import add_format_option, add_output_option
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import GRADES, add_flags, judgement_options
 from rankproof._cli.inputs import show_tables
+from rankproof._cli.options import without_repeats
 from rankproof._cli.output import add_format_option, add_output_option
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, escape_invisible
 
@@ -94,7 +95,7 @@ def _options(args: argparse.Namespace) -> ImportOptions:
         **{name: getattr(args, name) for name in COLUMNS if name != "text_column"},
         text_column=tuple(args.text_column or ()),
         split=args.split,
-        settings=dict(args.settings or ()),
+        settings=without_repeats("--set", args.settings or ()),
         **judgement_options(args),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from rankproof._cli.command import Command
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError
 from rankproof.stages._engines.request import presets

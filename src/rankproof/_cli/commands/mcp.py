@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Annotated, TypedDict
 
-from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import escaped_traceback
 from rankproof._cli.flags import add_flags
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 from rankproof._data.validation import BUDGET
 from rankproof._registry import Option

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankproof._cli.command import Command
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.command import Command
+from rankproof._cli.parser import Command
 from rankproof._cli.progress import ReadProgress
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, for_message

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags, values_of
 from rankproof._cli.options import without_repeats
 from rankproof._cli.output import add_format_option
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
-from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import escaped_traceback
 from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_dataset_options, add_input_options, dataset_of_runs
 from rankproof._cli.options import add_decision_options, decision_options, read_dataset_or_sample
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 from rankproof._cli.trust import add_trust_option
 from rankproof._data.validation import BUDGET, SEED

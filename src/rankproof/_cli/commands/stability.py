@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags, values_of
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import add_decision_options, decision_options
 from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
 
 USAGE = "QRELS RUN RUN… | RESULTS… [--primary MEASURE] [--other-qrels FILE] [options]"

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
-from rankproof._cli.command import Command
 from rankproof._cli.flags import add_flags, name_list, settings_by_name
 from rankproof._cli.inputs import add_input_options
 from rankproof._cli.output import (
@@ -21,6 +20,7 @@ from rankproof._cli.output import (
     summary_tables,
     write_or_show,
 )
+from rankproof._cli.parser import Command
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof._cli.trust import add_trust_option, read_trusted_experiment
 from rankproof._experiment.options import ExecutionArguments

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import time as clock
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from rankproof._data.arrays import BoolArray
 from rankproof._data.text import in_a_sentence, pluralise
-from rankproof._importers.search_log.log import Codes, Events, Offsets, SearchLog, Sessions, split_place
+from rankproof._importers.search_log.columns import PackedColumn, as_small, chunks, release_memory
+from rankproof._importers.search_log.log import Codes, Events, Offsets, SearchLog, Sessions, dropped_words, split_place
 from rankproof._importers.search_log.options import DAY, LogOptions
 from rankproof._importers.search_log.plain_rows import PLAIN_ROW
 from rankproof._importers.search_log.slots import Array, first_rows, is_sorted, named_docs, order_by_rank, slots_of
-from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, QUERY_ROW, SESSIONS, SHOWN, LogTables, as_array
+from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, QUERY_ROW, SESSIONS, SHOWN, LogTables
 from rankproof.errors import InputError, UsageError, for_message
 
 MAX_SHARED = 0.01
@@ -30,6 +32,8 @@ _FIRST_YEARS = 1e8
 _CLOCK_SLACK = 1.0
 """Seconds by which an event may come before its query: the clocks of browsers and servers differ."""
 _KEPT = ""
+_UNKNOWN = np.int8(-1)
+_SESSIONS_AT_ONCE = 1 << 16
 
 
 def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
@@ -47,18 +51,23 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
         effect = "documents count in the order of rows, and clicks by their document alone"
         join.notes.append(f"{row} a rank that is no whole number from 0: {effect}")
     sessions = join.sessions()
+    events = join.events(sessions)
+    parts = tables.counts.parts()
+    if not len(sessions):
+        fix = f"correct the rows that were dropped; {tables.options.user_option} names the field of the user"
+        raise InputError(f"no session is left: {'; '.join(dropped_words(parts))}", fix=fix, source=join.sources[0])
     return SearchLog(
         join.sources,
         sessions,
-        join.events(sessions),
-        tuple(tables.users),
-        tuple(tables.queries.texts),
+        events,
+        tables.users.texts,
+        tables.queries.texts,
         tuple(tables.docs),
         tuple(tables.actions),
         tuple(tables.variants),
         tuple(tables.systems),
         tables.named_drafts(join.sources),
-        tables.counts.parts(),
+        parts,
         tuple(join.notes),
     )
 
@@ -68,21 +77,27 @@ class _Join:
 
     def __init__(self, tables: LogTables, sources: tuple[str, ...]) -> None:
         self.tables, self.sources, self.options, self.notes = tables, sources, tables.options, list[str]()
-        self.run_key, self.time, self.place = (as_array(column) for column in (tables.key, tables.time, tables.place))
-        self.user, self.kind = as_array(tables.user), as_array(tables.kind)
-        main = np.flatnonzero(self.kind != IMPRESSION_ROW)
-        self.keys, first, inverse = np.unique(self.run_key[main], return_index=True, return_inverse=True)
+        self.time, self.place, self.kind = tables.time.take(), tables.place.take(small=True), tables.kind.take()
+        run_key = tables.key.take()
+        is_main = self.kind != IMPRESSION_ROW
+        main = np.flatnonzero(is_main)
+        self.keys, first, inverse = np.unique(run_key[main], return_index=True, return_inverse=True)
         # Sessions are numbered in the order of the log, their keys in the order of their hashes.
         self.session_of_key = np.empty(len(first), dtype=np.int32)
         self.session_of_key[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-        self.run_session = np.full(len(self.run_key), -1, dtype=np.int32)
+        self.run_session = np.full(len(run_key), -1, dtype=np.int32)
         self.run_session[main] = self.session_of_key[inverse]
-        rest = np.flatnonzero(self.kind == IMPRESSION_ROW)
-        self.run_session[rest] = self._sessions_of(self.run_key[rest])
-        self.first_run = np.empty(len(first), dtype=np.int64)
+        self.run_session[~is_main] = self._sessions_of(run_key[~is_main])
+        self.first_run = np.empty(len(first), dtype=np.int32)
         self.first_run[self.session_of_key] = main[first]
-        self.event_session = self._sessions_of(as_array(tables.event_key))
-        self.count = len(first)
+        del run_key, main, is_main, first, inverse
+        self.event_session = np.empty(len(tables.event_key), dtype=np.int32)
+        for start, keys in tables.event_key.blocks():
+            self.event_session[start : start + len(keys)] = self._sessions_of(keys)
+        tables.event_key.take()
+        self.count = len(self.keys)
+        del self.keys, self.session_of_key
+        release_memory()
         self.reasons: list[str] = [_KEPT]
         self.reason = np.zeros(self.count, dtype=np.int8)
         self.session_user = np.full(self.count, -1, dtype=np.int32)
@@ -96,7 +111,7 @@ class _Join:
         return np.where(self.keys[at] == keys, self.session_of_key[at], -1).astype(np.int32)
 
     def drop_sessions(self) -> None:
-        """Finds the sessions that cannot be used, each with its first reason."""
+        """Finds the sessions that cannot be used, each with its first reason; columns that this alone needs are freed."""
         plain = int(np.count_nonzero(self.kind[self.first_run] == PLAIN_ROW)) if self.count else 0
         if plain:
             self.tables.counts.read(SESSIONS, plain)
@@ -104,6 +119,8 @@ class _Join:
         self._check_times()
         self._check_users()
         self._check_variants()
+        for column in (self.tables.user, self.tables.event_user, self.tables.event_variant):
+            column.take()
         self._drop_bots()
 
     def _drop(self, sessions: BoolArray, reason: str) -> None:
@@ -129,20 +146,22 @@ class _Join:
                     what, fix="use a new query_id for every search, and the same seed for the same one", source=source, line=line
                 )
             self.tables.counts.drop(SESSIONS, "with the query_id of an earlier one", line=line)
+        self.__dict__.pop("_shown_columns", None)
 
     def _drafted(self, run: int) -> tuple[Any, ...]:
         """The interleaving of a query with the teams of its list; nothing for a list of one system."""
-        tables = self.tables
-        if tables.draft[run] < 0:
+        draft, starts, doc, team = self._shown_columns
+        if draft[run] < 0:
             return ()
-        start = int(self._slot_starts[run])
-        rows = slice(start, start + tables.shown[run])
-        return tables.draft[run], tables.slot_doc[rows], tables.slot_team[rows]
+        rows = slice(int(starts[run]), int(starts[run + 1]))
+        return int(draft[run]), doc[rows].tolist(), team[rows].tolist()
 
-    @property
-    def _slot_starts(self) -> Offsets:
-        shown = as_array(self.tables.shown).astype(np.int64)
-        return np.cumsum(shown) - shown
+    @cached_property
+    def _shown_columns(self) -> tuple[Codes, Offsets, Codes, Codes]:
+        """The interleaving of each row, where its documents start, and the documents with their teams."""
+        tables = self.tables
+        starts = np.concatenate([[0], np.cumsum(tables.shown.array(), dtype=np.int64)])
+        return tables.draft.array(), starts, tables.slot_doc.array(), tables.slot_team.array()
 
     def _check_times(self) -> None:
         known = np.isfinite(self.times)
@@ -171,7 +190,7 @@ class _Join:
 
     def _check_users(self) -> None:
         """Gives each session its user; sessions of several users are dropped, and many of them are an error."""
-        lowest, self.session_user = self._range_of(self.user, as_array(self.tables.event_user))
+        lowest, self.session_user = self._range_of(self.tables.user, self.tables.event_user)
         shared = (self.session_user >= 0) & (lowest < self.session_user)
         option = self.options.user_option
         fix = f"log a new id for every search; {option} names the field of the user"
@@ -185,13 +204,15 @@ class _Join:
                 if missing == self.count
                 else f"{pluralise(missing, 'session')} without a user"
             )
-            self.notes.append(f"{whom}: each counts as a user of its own, so intervals are too narrow if users return")
-            first = len(self.tables.users)
+            self.notes.append(
+                f"{whom}: each counts as a user of its own, so intervals are too narrow if users return, and no bots are found"
+            )
+            first = len(self.tables.users.texts)
             self.session_user[self.session_user < 0] = np.arange(first, first + missing, dtype=np.int32)
 
     def _check_variants(self) -> None:
         """Drops sessions whose rows name several variants; many of them are an error."""
-        lowest, highest = self._range_of(as_array(self.tables.variant), as_array(self.tables.event_variant))
+        lowest, highest = self._range_of(self.tables.variant, self.tables.event_variant)
         if self.options.variant and highest.max(initial=-1) < 0:
             self._reject_field(self.options.variant, "--variant names its field, such as query_attributes.variant")
         fix = "log one variant for each user; --variant names its field"
@@ -201,15 +222,16 @@ class _Join:
         if self.count:
             raise UsageError(f"no row of the log has a value of {for_message(field)}", fix=fix)
 
-    def _range_of(self, of_run: Codes, of_event: Codes) -> tuple[Codes, Codes]:
+    def _range_of(self, of_run: PackedColumn, of_event: PackedColumn) -> tuple[Codes, Codes]:
         """The lowest and the highest code that the rows of each session name, -1 if they name none."""
-        codes = np.concatenate([of_run, of_event])
-        sessions = np.concatenate([self.run_session, self.event_session])
-        known = (codes >= 0) & (sessions >= 0)
         lowest = np.full(self.count, np.iinfo(np.int32).max, dtype=np.int32)
         highest = np.full(self.count, -1, dtype=np.int32)
-        np.minimum.at(lowest, sessions[known], codes[known])
-        np.maximum.at(highest, sessions[known], codes[known])
+        for column, row_session in ((of_run, self.run_session), (of_event, self.event_session)):
+            for start, codes in column.blocks():
+                sessions = row_session[start : start + len(codes)]
+                known = (codes >= 0) & (sessions >= 0)
+                np.minimum.at(lowest, sessions[known], codes[known])
+                np.maximum.at(highest, sessions[known], codes[known])
         return lowest, highest
 
     def _drop_few(self, sessions: BoolArray, what: str, fix: str, reason: str) -> None:
@@ -224,7 +246,7 @@ class _Join:
         options = self.options
         if options.bots:
             names = re.compile("|".join(rf"{re.escape(bot)}(?![a-z])" for bot in options.bots), re.IGNORECASE)
-            bots = [code for name, code in self.tables.users.items() if names.search(name)]
+            bots = [code for code, name in enumerate(self.tables.users.texts) if names.search(name)]
             self._drop(np.isin(self.session_user, bots), "of bots, by the id of the user")
         self._drop(self._busy_sessions(options), f"of users with over {options.most_sessions:,} sessions in a day")
 
@@ -242,18 +264,18 @@ class _Join:
     def sessions(self) -> Sessions:
         """The sessions that are kept, with what was shown."""
         tables = self.tables
-        self.kept = np.flatnonzero(self.reason == 0)
+        self.kept = np.flatnonzero(self.reason == 0).astype(np.int32)
         self.new_session = np.full(self.count + 1, -1, dtype=np.int32)
         self.new_session[self.kept] = np.arange(len(self.kept), dtype=np.int32)
         runs = self.first_run[self.kept]
         offsets, docs, ranks, teams = self._lists()
         rankings, ranking_offsets = self._rankings(runs)
-        return Sessions(
+        sessions = Sessions(
             user=self.session_user[self.kept],
             time=self.times[self.kept],
-            query=self._attribute(as_array(tables.query)),
-            variant=self._attribute(as_array(tables.variant)),
-            draft=as_array(tables.draft)[runs],
+            query=tables.query.take(small=True)[runs],
+            variant=tables.variant.take(small=True)[runs],
+            draft=tables.draft.take(small=True)[runs],
             place=self.place[runs],
             offsets=offsets,
             docs=docs,
@@ -261,35 +283,34 @@ class _Join:
             teams=teams,
             rankings=rankings,
             ranking_offsets=ranking_offsets,
-            texts={path: (as_array(codes)[runs], tuple(names)) for path, (codes, names) in tables.texts.items()},
-            numbers={path: as_array(numbers)[runs] for path, numbers in tables.numbers.items()},
+            texts={path: (codes.take(small=True)[runs], tuple(names)) for path, (codes, names) in tables.texts.items()},
+            numbers={path: numbers.take()[runs] for path, numbers in tables.numbers.items()},
         )
-
-    def _attribute(self, codes: Array) -> Codes:
-        """The code of each kept session: that of its first row."""
-        return np.asarray(codes[self.first_run[self.kept]])
+        # Events, which are most of a log, come next.
+        del self.run_session, self.session_user, self.time, self.times, self.kind, self.place, self.first_run, self.kept
+        release_memory()
+        return sessions
 
     def _rankings(self, runs: Array) -> tuple[Codes, Offsets]:
         """The rankings of pairwise interleavings, of the kept sessions only."""
-        flat, starts = as_array(self.tables.rankings), as_array(self.tables.ranking_start)
-        ends = np.append(starts[1:], len(flat))
-        lengths = (ends - starts)[runs] if len(starts) else np.empty(0, dtype=np.int64)
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        flat, starts = self.tables.rankings.take(), self.tables.ranking_start.take()
         if not len(flat):
-            return np.empty(0, dtype=np.int32), offsets
-        at = np.repeat(starts[runs] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return flat[at].astype(np.int32), offsets
+            return flat, np.broadcast_to(np.int64(0), len(runs) + 1)
+        lengths = np.diff(starts, append=len(flat))
+        is_kept = np.zeros(len(starts), dtype=bool)
+        is_kept[runs] = True
+        offsets = np.concatenate([[0], np.cumsum(lengths[runs])]).astype(np.int64)
+        return flat if is_kept.all() else flat[np.repeat(is_kept, lengths)], offsets
 
     def _lists(self) -> tuple[Offsets, Codes, Codes, Codes]:
         """The documents shown by session and rank, without repeats."""
         tables = self.tables
-        shown = as_array(tables.shown)
-        run_of_slot = np.repeat(np.arange(len(shown), dtype=np.int32), shown)
-        counted = self._counting_runs(shown)
-        session = np.where(counted[run_of_slot], self.new_session[self.run_session[run_of_slot]], -1)
-        is_listed = self.kind[run_of_slot] == QUERY_ROW
-        del run_of_slot
-        doc, rank, team = (as_array(column) for column in (tables.slot_doc, tables.slot_rank, tables.slot_team))
+        shown = tables.shown.take()
+        run_session = np.where(self._counting_runs(shown), self.new_session[self.run_session], -1)
+        session = np.repeat(run_session.astype(np.int32), shown)
+        is_listed = np.repeat(self.kind == QUERY_ROW, shown)
+        del run_session, shown
+        doc, rank, team = tables.slot_doc.take(), tables.slot_rank.take(), tables.slot_team.take(small=True)
         rank = self._ranks_from_1(rank, is_listed)
         too_deep = rank > MAX_RANK
         if too_deep.any():
@@ -311,19 +332,19 @@ class _Join:
             if first is not None:
                 tables.counts.drop(SHOWN, "that repeat a document of their session", count=int((~first).sum()))
                 session, doc, rank, team = session[first], doc[first], rank[first], team[first]
+        release_memory()
         counts = np.bincount(session, minlength=len(self.kept))
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         unranked = np.flatnonzero(rank < 0)
         if len(unranked):
-            rank = rank.copy()
             rank[unranked] = unranked - offsets[:-1][session[unranked]] + 1
-        return offsets, doc.astype(np.int32, copy=False), rank.astype(np.int32, copy=False), team.astype(np.int32, copy=False)
+        return offsets, doc, as_small(rank), team
 
     def _counting_runs(self, shown: Array) -> BoolArray:
         """The runs whose documents count; an impression does not if its query lists what was shown."""
-        runs = np.arange(len(shown))
+        runs = np.arange(len(shown), dtype=np.int32)
         known = self.run_session >= 0
-        first = np.full(len(shown), -1, dtype=np.int64)
+        first = np.full(len(shown), -1, dtype=np.int32)
         first[known] = self.first_run[self.run_session[known]]
         impression = self.kind == IMPRESSION_ROW
         has_list = known & (shown[np.maximum(first, 0)] > 0) & (self.kind[np.maximum(first, 0)] == QUERY_ROW)
@@ -340,43 +361,52 @@ class _Join:
         """The ranks that rows name, counted from 1 if the log counts from 0."""
         named = rank[~is_listed & (rank >= 0)]
         self.shown_from_0 = bool(len(named)) and int(named.min()) == 0
-        return np.where(is_listed | (rank < 0), rank, rank + 1) if self.shown_from_0 else rank
+        if self.shown_from_0:
+            rank[~is_listed & (rank >= 0)] += 1
+        return rank
 
     def events(self, sessions: Sessions) -> Events:
         """The events of kept sessions about documents that were shown, or about none, each once."""
-        tables = self.tables
-        place = as_array(tables.event_place)
-        status = np.where(self.event_session >= 0, self.reason[self.event_session], -1)
-        left = np.arange(len(place))
-        left = self._drop_events(left, status == -1, "of an unknown session", place)
+        place = self.event_place = self.tables.event_place.take(small=True)
+        self.event_time = self.tables.event_time.take()
+        status = self.reason[self.event_session]
+        status[self.event_session < 0] = _UNKNOWN
+        left = np.arange(len(place), dtype=np.int32)
+        left = self._drop_events(left, status == _UNKNOWN, "of an unknown session", place)
         for code, reason in enumerate(self.reasons):
             if code:
                 left = self._drop_events(left, status[left] == code, f"of sessions {reason}", place)
-        session = self.new_session[self.event_session]
-        left = self._drop_events_by_time(left, session, sessions, place)
-        self.event_doc = self._event_docs(sessions)
-        doc, named = self.event_doc[left], as_array(tables.event_rank)[left]
-        slot = slots_of(session[left], doc, np.full(len(left), -1), sessions)
-        rank = self._event_ranks_from_1(session[left], slot, named, sessions, left)
-        slot += slots_of(session[left], np.full(len(left), -1), np.where(doc < 0, rank, -1), sessions)
-        unknown = ((doc >= 0) | (rank >= 0)) & (sessions.lengths[session[left]] > 0) & (slot == 0)
-        self.event_rank = np.full(len(place), -1, dtype=np.int32)
-        self.event_rank[left] = rank
-        slot = slot[~unknown]
+        del status
+        self.event_session = self.new_session[self.event_session]
+        left = self._drop_events_by_time(left, self.event_session, sessions, place)
+        doc = self._event_docs(sessions)[left]
+        session = self.event_session[left]
+        del self.event_session
+        named = self.tables.event_rank.take()[left]
+        none = np.broadcast_to(np.int32(-1), len(left))
+        slot = slots_of(session, doc, none, sessions)
+        rank = self._event_ranks_from_1(session, slot, named, sessions, left)
+        del named
+        if (doc < 0).any():
+            slot += slots_of(session, none, np.where(doc < 0, rank, none), sessions)
+        unknown = (slot == 0) & ((doc >= 0) | (rank >= 0))
+        unknown[unknown] = sessions.lengths[session[unknown]] > 0
+        slot, rank = as_small(slot), as_small(rank)
+        release_memory()
         left = self._drop_events(left, unknown, "of a document that was not shown", place)
-        return self._once(left, session, slot, sessions, place)
+        if unknown.any():
+            session, slot, rank, doc = session[~unknown], slot[~unknown], rank[~unknown], doc[~unknown]
+        return self._once(left, session, slot, rank, doc, sessions)
 
     def _event_docs(self, sessions: Sessions) -> Codes:
         """The document of each event: by its second id if the list of its session shows that one alone."""
-        docs, rows = as_array(self.tables.event_doc), as_array(self.tables.second_id_event)
-        session, second = self.new_session[self.event_session[rows]], as_array(self.tables.second_id)
+        docs, rows = self.tables.event_doc.take(), self.tables.second_id_event.take()
+        session, second = self.event_session[rows], self.tables.second_id.take()
         known = session >= 0
         session, second, rows = session[known], second[known], rows[known]
         nowhere = np.full(len(rows), -1, dtype=np.int32)
         by_second = (slots_of(session, docs[rows], nowhere, sessions) == 0) & (slots_of(session, second, nowhere, sessions) > 0)
-        if by_second.any():
-            docs = docs.copy()
-            docs[rows[by_second]] = second[by_second]
+        docs[rows[by_second]] = second[by_second]
         return docs
 
     def _event_ranks_from_1(self, session: Array, slot: Codes, named: Codes, sessions: Sessions, rows: Array) -> Array:
@@ -406,7 +436,7 @@ class _Join:
         beyond = known & (lengths > 0) & (named >= lengths)
         if beyond.any():
             at = int(beyond.argmax())
-            source, line = split_place(self.sources, int(as_array(self.tables.event_place)[rows[at]]))
+            source, line = split_place(self.sources, int(self.event_place[rows[at]]))
             what = f"rank {named[at]} in a list of {lengths[at]}, and other events have rank 0: it is not known where ranks begin"
             raise InputError(what, fix="log ranks from 1, or the document of each event", source=source, line=line)
         return True
@@ -418,56 +448,76 @@ class _Join:
         return left[~dropped] if dropped.any() else left
 
     def _drop_events_by_time(self, left: Array, session: Array, sessions: Sessions, place: Array) -> Array:
-        time = as_array(self.tables.event_time)
-        if np.isfinite(time[left]).any() and np.isfinite(sessions.time).any():
-            left = self._drop_events(left, np.isnan(time[left]), "without a time, or with one that cannot be read", place)
-        after = time[left] - sessions.time[session[left]]
-        early, late = after < -_CLOCK_SLACK, after > self.options.window
+        unknown = np.isnan(self.event_time)[left]
+        if not unknown.all() and np.isfinite(sessions.time).any():
+            left = self._drop_events(left, unknown, "without a time, or with one that cannot be read", place)
+        early, late = np.empty(len(left), dtype=bool), np.empty(len(left), dtype=bool)
+        for rows in chunks(len(left)):
+            after = self.event_time[left[rows]] - sessions.time[session[left[rows]]]
+            early[rows], late[rows] = after < -_CLOCK_SLACK, after > self.options.window
         kept = self._drop_events(left, early, "before their query", place)
         hours = self.options.window / 3600
         return self._drop_events(kept, late[~early], f"more than {hours:g} hours after their query", place)
 
-    def _once(self, left: Array, session: Array, slot: Codes, sessions: Sessions, place: Array) -> Events:
+    def _once(self, left: Array, session: Array, slot: Codes, rank: Codes, doc: Codes, sessions: Sessions) -> Events:
         """The first event of each session, document and action."""
         tables = self.tables
-        action, doc, time = as_array(tables.event_action), self.event_doc, as_array(tables.event_time)
-        # An event about no document that was shown is told apart by the document that it names, or by its rank.
-        unlisted = doc[left].astype(np.int64) + 1
-        unlisted = np.where(unlisted > 0, unlisted, self.event_rank[left].astype(np.int64) + 1 + len(tables.docs))
-        target = np.where(slot > 0, slot, unlisted + int(sessions.lengths.max(initial=0)))
-        widths = int(target.max(initial=0)) + 1, len(tables.actions) + 1
-        key = (session[left].astype(np.int64) * widths[0] + target) * widths[1] + action[left]
-        order = np.lexsort((place[left], time[left])) if np.any(np.diff(time[left]) < 0) else np.arange(len(left))
-        order = order[np.argsort(key[order], kind="stable")]
-        first = np.ones(len(order), dtype=bool)
-        first[1:] = np.diff(key[order]) != 0
-        repeats = np.sort(left[order[~first]])
-        if len(repeats):
-            line = split_place(self.sources, int(place[repeats[0]]))[1]
-            reason = "that repeat one of the same session, document and action"
-            tables.counts.drop(EVENTS, reason, line=line, count=len(repeats))
-        chosen = order[first]
-        left, slot = left[chosen], slot[chosen]
+        action, time = tables.event_action.take(small=True)[left], self.event_time[left]
+        is_in_order = not (time[1:] < time[:-1]).any()
+        del time
+        widest, docs, actions = int(sessions.lengths.max(initial=0)), len(tables.docs), len(tables.actions) + 1
+        chosen, repeats, first_repeat = list[Array](), 0, 0
+        # Events of a part of the sessions at a time: the keys of all would take much memory.
+        part_of = as_small(session // _SESSIONS_AT_ONCE)
+        for part in np.unique(part_of).tolist():
+            rows = np.flatnonzero(part_of == part)
+            # An event about no document that was shown is told apart by the document that it names, or by its rank.
+            unlisted = doc[rows].astype(np.int64) + 1
+            unlisted = np.where(unlisted > 0, unlisted, rank[rows].astype(np.int64) + 1 + docs)
+            target = np.where(slot[rows] > 0, slot[rows], unlisted + widest)
+            key = (session[rows].astype(np.int64) * (int(target.max()) + 1) + target) * actions + action[rows]
+            if not is_in_order:
+                order = np.lexsort((rows, self.event_time[left[rows]]))
+                rows, key = rows[order], key[order]
+            order = np.argsort(key, kind="stable")
+            rows, key = rows[order], key[order]
+            first = np.ones(len(rows), dtype=bool)
+            first[1:] = key[1:] != key[:-1]
+            chosen.append(rows[first].astype(np.int32))
+            again = left[rows[~first]]
+            if len(again):
+                first_repeat = min(first_repeat, int(again.min())) if repeats else int(again.min())
+                repeats += len(again)
+        if repeats:
+            line = split_place(self.sources, int(self.event_place[first_repeat]))[1]
+            tables.counts.drop(EVENTS, "that repeat one of the same session, document and action", line=line, count=repeats)
+        rows = np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int32)
+        del chosen, part_of
+        release_memory()
+        left, session, slot, rank, doc, action = (column[rows] for column in (left, session, slot, rank, doc, action))
+        del rows
+        is_blank, nothing = tables.event_value.is_blank, np.broadcast_to(np.float64(np.nan), len(left))
         return Events(
-            session=session[left].astype(np.int32),
+            session=session,
             slot=slot,
-            rank=self._event_ranks(session[left], slot, self.event_rank[left], sessions),
-            named_rank=self.event_rank[left],
-            doc=named_docs(session[left], slot, doc[left], sessions),
-            action=action[left],
-            team=as_array(tables.event_team)[left],
-            time=time[left],
-            value=as_array(tables.event_value)[left],
-            place=place[left],
+            rank=self._event_ranks(session, slot, rank, sessions),
+            named_rank=rank,
+            doc=named_docs(session, slot, doc, sessions),
+            action=action,
+            team=tables.event_team.take(small=True)[left],
+            time=self.event_time[left],
+            value=nothing if is_blank else tables.event_value.take()[left],
+            place=self.event_place[left],
         )
 
     @staticmethod
     def _event_ranks(session: Array, slot: Codes, named: Codes, sessions: Sessions) -> Codes:
         """The rank in the list; in a session without a list the rank that the event names, 0 if none."""
-        place = sessions.offsets[session] + np.maximum(slot - 1, 0)
-        listed = (
-            sessions.ranks[np.minimum(place, max(len(sessions.ranks) - 1, 0))] if len(sessions.ranks) else np.zeros_like(slot)
-        )
-        without = (slot == 0) & (sessions.lengths[session] == 0)
-        own = np.where(without, np.maximum(named, 0), 0)
-        return np.where(slot > 0, listed, own).astype(np.int32)
+        ranks = np.empty(len(session), dtype=np.promote_types(named.dtype, sessions.ranks.dtype))
+        for rows in chunks(len(session)):
+            own, start = slot[rows], sessions.offsets[session[rows]]
+            is_listed = own > 0
+            without = ~is_listed & (sessions.offsets[session[rows] + 1] == start)
+            ranks[rows] = np.where(without, np.maximum(named[rows], 0), 0)
+            ranks[rows][is_listed] = sessions.ranks[start[is_listed] + own[is_listed] - 1]
+        return ranks

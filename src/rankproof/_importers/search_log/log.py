@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from rankproof._importers.base import PartCount
 from rankproof._importers.search_log.options import CLICKS
 
 Codes = npt.NDArray[np.int32]
-"""Places in a table of names; -1 if there is none."""
+"""Places in a table of names, -1 if there is none; large columns hold them in a smaller type if it is enough."""
 Offsets = npt.NDArray[np.int64]
 NO_TEAM, SHARED = -2, -1
 """The team of a document that was shown without interleaving, and of one that all systems share."""
@@ -63,10 +63,15 @@ class Sessions:
         """The number of documents shown in each session."""
         return np.diff(self.offsets)
 
+    @property
+    def session_of_slot(self) -> Codes:
+        """The session of each document shown."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), self.lengths)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Events:
-    """One row per event that counts: the first of its session, document and action.
+    """One row per event that counts: the first of its session, document and action. Those of a session are together.
 
     `slot` is the place of the document in the list of its session, from 1, and 0 for an event about no document that was shown;
     `rank` the rank there. `named_rank` is the rank and `team` the system that the event itself names, -1 and NO_TEAM if none.
@@ -89,18 +94,12 @@ class Events:
 
     def part(self, rows: BoolArray) -> Events:
         """The events of these rows."""
-        return Events(
-            session=self.session[rows],
-            slot=self.slot[rows],
-            rank=self.rank[rows],
-            named_rank=self.named_rank[rows],
-            doc=self.doc[rows],
-            action=self.action[rows],
-            team=self.team[rows],
-            time=self.time[rows],
-            value=self.value[rows],
-            place=self.place[rows],
-        )
+        if rows.all():
+            return self
+        columns = {column.name: getattr(self, column.name) for column in fields(self)}
+        # A column of one value, such as NaN for events without a number, takes no memory.
+        same = {name: np.broadcast_to(column[:1], int(rows.sum())) for name, column in columns.items() if not any(column.strides)}
+        return Events(**{name: same[name] if name in same else column[rows] for name, column in columns.items()})
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -131,7 +130,12 @@ class SearchLog:
 
     def dropped(self) -> tuple[str, ...]:
         """What was dropped, in words."""
-        return tuple(f"{count.part}: {', '.join(map(str, count.dropped))}, dropped" for count in self.counts if count.dropped)
+        return dropped_words(self.counts)
+
+
+def dropped_words(counts: Sequence[PartCount]) -> tuple[str, ...]:
+    """What was dropped of each part, and why."""
+    return tuple(f"{count.part}: {', '.join(map(str, count.dropped))}, dropped" for count in counts if count.dropped)
 
 
 _LINE_BITS = 40

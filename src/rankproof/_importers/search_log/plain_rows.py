@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from array import array
+import shlex
 from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import Any
@@ -15,8 +15,8 @@ from rankproof._formats.columns import COLUMN_NAMES, normalised_name
 from rankproof._formats.rows import rank_of_value
 from rankproof._importers.search_log.log import NO_TEAM, SHARED, joined_place
 from rankproof._importers.search_log.options import MISSING, LogOptions
-from rankproof._importers.search_log.tables import EVENTS, SHOWN, LogTables, as_array, number_of
-from rankproof.errors import InputError, UsageError, for_message
+from rankproof._importers.search_log.tables import EVENTS, SHOWN, LogTables, number_of
+from rankproof.errors import InputError, UsageError, closest_name, for_message
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "session": ("session", "session_id", "query_id", "search_id", "visit", "visit_id", "impression_id", "request_id"),
@@ -40,19 +40,20 @@ SHOWN_ACTIONS = {
     *("results", "search_results", "view_search_results", "view_item_list"),
 }
 _EMPTY = frozenset(("",))
-_SHARED_NAMES = {"", "shared", "none", "both", "-1"}
+_SHARED_NAMES = {"shared", "none", "both", "-1"}
 
 
 def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[str, str]:
     """The column of each role: those that the options name, the others by their names."""
-    if unknown := [role for role in options.columns if role not in ROLES]:
+    if unknown := [for_message(role) for role in options.columns if role not in ROLES]:
         fix = f"choose among {', '.join(ROLES)}, as in --set session=COLUMN"
-        raise UsageError(f"no column of a log has the role {for_message(unknown[0])}", fix=fix)
+        raise UsageError(f"no column of a log has the role {' or '.join(unknown)}", fix=fix)
+    if not names:
+        raise InputError("the table has no columns", fix="check the program that wrote it", source=source)
     listed = ", ".join(map(for_message, names))
-    for role, name in options.columns.items():
-        if name not in names:
-            what = f"no column is called {for_message(name)}; columns: {listed}"
-            raise InputError(what, fix=f"name one of them with --set {role}=COLUMN", source=source, line=1)
+    if absent := {role: name for role, name in options.columns.items() if name not in names}:
+        what = f"no column is called {' or '.join(map(for_message, absent.values()))}; columns: {listed}"
+        raise InputError(what, fix=_set_flag(absent, names), source=source, line=1)
     left = [name for name in reversed(names) if name not in options.columns.values()]
     plain = {normalised_name(_WORD_START.sub("_", name)): name for name in left} | {normalised_name(name): name for name in left}
     roles = {role: next((plain[name] for name in usual if name in plain), None) for role, usual in ROLES.items()}
@@ -62,10 +63,16 @@ def find_roles(names: Sequence[str], options: LogOptions, source: str) -> dict[s
     if roles["system"] == roles["variant"]:
         roles["system"] = None
     columns = {role: name for role, name in roles.items() if name is not None and name in names}
-    if missing := [role for role in REQUIRED if role not in columns]:
-        what = f"no column for the {missing[0]} of a row; columns: {listed}"
-        raise InputError(what, fix=f"name it with --set {missing[0]}=COLUMN", source=source, line=1)
+    if missing := {role: "" for role in REQUIRED if role not in columns}:
+        what = f"no column for the {' and the '.join(missing)} of a row; columns: {listed}"
+        raise InputError(what, fix=_set_flag(missing, names), source=source, line=1)
     return columns
+
+
+def _set_flag(wrong: Mapping[str, str], names: Sequence[str]) -> str:
+    """The flag that names the columns of these roles: those with the nearest names, else a placeholder."""
+    pairs = [f"{role}={closest_name(name or role, names) or 'COLUMN'}" for role, name in wrong.items()]
+    return f"name {'it' if len(pairs) == 1 else 'them'} with --set {for_message(shlex.quote(','.join(pairs)))}"
 
 
 def _value_column(path: str, names: Sequence[str], usual: str | None, source: str) -> str:
@@ -92,7 +99,7 @@ class PlainRows:
         """Adds rows with these lines; `columns` holds cells by role, `fields` the cells of further fields."""
         tables, size = self._tables, len(lines)
         sessions = _texts(columns["session"])
-        action = as_array(tables.actions.codes(_texts(columns["action"])))
+        action = np.array(tables.actions.codes(_texts(columns["action"])), dtype=np.int32)
         self._is_shown += [name.lower() in SHOWN_ACTIONS for name in list(tables.actions)[len(self._is_shown) :]]
         named = np.fromiter(map(bool, sessions), bool, size)
         shown = np.array(self._is_shown, dtype=bool)[action]
@@ -104,6 +111,7 @@ class PlainRows:
         block = _Block(tables, columns, fields, lines, self._file, np.fromiter(map(hash, sessions), np.int64, size))
         block.add_shown(shown & named)
         block.add_events(~shown & named, action)
+        tables.pack()
 
 
 class _Block:
@@ -127,13 +135,11 @@ class _Block:
         ranks = columns.get("rank", ("",) * size)
         self._ranks = np.array(list(map(_rank, ranks)), dtype=np.int32)
         tables.wrong_ranks += sum(bool(text_of(ranks[row])) for row in np.flatnonzero(self._ranks < 0).tolist())
-        self._teams = self._team_codes(columns.get("system"), size)
-
-    def _team_codes(self, names: Sequence[Any] | None, size: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-        if names is None:
-            return np.full(size, NO_TEAM, dtype=np.int32)
-        systems = self._tables.systems
-        return np.array([SHARED if name.lower() in _SHARED_NAMES else systems[name] for name in _texts(names)], dtype=np.int32)
+        names, systems = _texts(columns.get("system", ("",) * size)), tables.systems
+        codes = [NO_TEAM if not name else SHARED if name.lower() in _SHARED_NAMES else systems[name] for name in names]
+        self._teams = np.array(codes, dtype=np.int32)
+        # A document that was shown for no system is one of all of them.
+        self._shown_teams = np.where(self._teams == NO_TEAM, SHARED, self._teams) if "system" in columns else self._teams
 
     def add_shown(self, rows: BoolArray) -> None:
         """Adds the documents shown; consecutive rows of one session are one run."""
@@ -147,20 +153,20 @@ class _Block:
         first[1:] = ~first[1:]
         starts = at[first]
         has_doc = (self._docs[at] >= 0) | (self._ranks[at] >= 0)
-        _extend(tables.key, self._keys[starts])
-        _extend(tables.user, self._users[starts])
-        _extend(tables.variant, self._variants[starts])
-        _extend(tables.time, self._times(starts))
-        _extend(tables.place, self._places(starts))
-        _extend(tables.query, self._queries(starts))
-        _extend(tables.draft, np.full(len(starts), -1, dtype=np.int32))
-        _extend(tables.kind, np.full(len(starts), PLAIN_ROW, dtype=np.int8))
-        _extend(tables.shown, np.add.reduceat(has_doc.astype(np.int32), np.flatnonzero(first)).astype(np.int32))
-        _extend(tables.ranking_start, np.full(len(starts), len(tables.rankings), dtype=np.int64))
+        tables.key.extend_array(self._keys[starts])
+        tables.user.extend_array(self._users[starts])
+        tables.variant.extend_array(self._variants[starts])
+        tables.time.extend_array(self._times(starts))
+        tables.place.extend_array(self._places(starts))
+        tables.query.extend_array(self._queries(starts))
+        tables.draft.extend_array(np.full(len(starts), -1, dtype=np.int32))
+        tables.kind.extend_array(np.full(len(starts), PLAIN_ROW, dtype=np.int8))
+        tables.shown.extend_array(np.add.reduceat(has_doc.astype(np.int32), np.flatnonzero(first)).astype(np.int32))
+        tables.ranking_start.extend_array(np.full(len(starts), len(tables.rankings), dtype=np.int64))
         slots = at[has_doc]
-        _extend(tables.slot_doc, self._docs[slots])
-        _extend(tables.slot_rank, self._ranks[slots])
-        _extend(tables.slot_team, self._teams[slots])
+        tables.slot_doc.extend_array(self._docs[slots])
+        tables.slot_rank.extend_array(self._ranks[slots])
+        tables.slot_team.extend_array(self._shown_teams[slots])
         for row in starts.tolist() if self._fields else ():
             tables.add_fields({path: cells[row] for path, cells in self._fields.items()})
 
@@ -168,17 +174,17 @@ class _Block:
         """Adds what users did."""
         at = np.flatnonzero(rows)
         tables, values = self._tables, self._columns.get("value")
-        _extend(tables.event_key, self._keys[at])
-        _extend(tables.event_user, self._users[at])
-        _extend(tables.event_doc, self._docs[at])
-        _extend(tables.event_rank, self._ranks[at])
-        _extend(tables.event_action, action[at])
-        _extend(tables.event_team, self._teams[at])
-        _extend(tables.event_variant, self._variants[at])
-        _extend(tables.event_time, self._times(at))
-        _extend(tables.event_place, self._places(at))
+        tables.event_key.extend_array(self._keys[at])
+        tables.event_user.extend_array(self._users[at])
+        tables.event_doc.extend_array(self._docs[at])
+        tables.event_rank.extend_array(self._ranks[at])
+        tables.event_action.extend_array(action[at])
+        tables.event_team.extend_array(self._teams[at])
+        tables.event_variant.extend_array(self._variants[at])
+        tables.event_time.extend_array(self._times(at))
+        tables.event_place.extend_array(self._places(at))
         numbers = np.full(len(at), np.nan) if values is None else np.array([number_of(values[row]) for row in at.tolist()])
-        _extend(tables.event_value, numbers.astype(np.float64))
+        tables.event_value.extend_array(numbers.astype(np.float64))
 
     def _times(self, at: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
         times = self._columns.get("time")
@@ -191,7 +197,7 @@ class _Block:
 
     def _queries(self, at: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
         texts, queries = self._columns.get("query"), self._tables.queries
-        if texts is None:
+        if texts is None or not self._tables.options.queries:
             return np.full(len(at), -1, dtype=np.int32)
         return np.fromiter((queries[text] if (text := text_of(texts[row])) else -1 for row in at.tolist()), np.int32, len(at))
 
@@ -231,10 +237,6 @@ def _rank(value: Any) -> int:
         return int(value)
     rank = rank_of_value(value)
     return rank if rank is not None and 0 <= rank < 1 << 31 else -1
-
-
-def _extend(column: array[int] | array[float], values: np.ndarray[Any, Any]) -> None:
-    column.frombytes(np.ascontiguousarray(values).tobytes())
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, list[Any]]:

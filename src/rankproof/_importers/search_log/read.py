@@ -23,7 +23,7 @@ from rankproof._io.file_errors import file_error
 from rankproof._io.strict_json import parse_strict_json
 from rankproof.errors import InputError, for_message, type_phrase
 
-_BLOCK_ROWS = 1 << 14
+_BLOCK_ROWS, _BLOCK_OBJECTS = 1 << 14, 1 << 10
 _SAMPLED = 50
 _UBI_NAMES = {"action_name", *HIT_IDS, "_source", *BULK}
 _RECORD_FIX = "log Interleaved.to_dict() as it is"
@@ -77,9 +77,11 @@ def _add_rows(
     """Adds rows with keys: of UBI one by one, of a plain log in blocks."""
     if _is_ubi(names):
         reader = UbiRows(tables, path, file)
-        for line, row in rows:
-            if not (len(row) == 1 and next(iter(row)) in BULK):
-                reader.add(line, row)
+        while block := list(islice(rows, _BLOCK_OBJECTS)):
+            for line, row in block:
+                if not (len(row) == 1 and next(iter(row)) in BULK):
+                    reader.add(line, row)
+            tables.pack()
         return
     plain = PlainRows(tables, find_roles(names, tables.options, path), file)
     while block := list(islice(rows, _BLOCK_ROWS)):
@@ -151,7 +153,7 @@ class UbiRows:
         tables.counts.read(SHOWN, len(docs))
         codes = tables.docs.codes(docs)
         draft, teams, rankings = self._drafted(record, len(docs), place)
-        text = self._text(row, "user_query", line)
+        text = self._text(row, "user_query", line) if tables.options.queries else ""
         tables.add_run(
             key,
             self._code(tables.users, self._at(row, self._user)),

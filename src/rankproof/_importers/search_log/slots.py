@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.arrays import BoolArray
+from rankproof._importers.search_log.columns import chunks
 from rankproof._importers.search_log.log import Codes, Sessions
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -46,7 +47,15 @@ def slots_of(session: Array, doc: Codes, rank: Codes, sessions: Sessions) -> Cod
 
     An event without a document is about the one at the rank that it names.
     """
-    start, length = sessions.offsets[session], sessions.lengths[session]
+    slot = np.zeros(len(session), dtype=np.int32)
+    for rows in chunks(len(session)):
+        slot[rows] = _slots(session[rows], doc[rows], rank[rows], sessions)
+    return slot
+
+
+def _slots(session: Array, doc: Codes, rank: Codes, sessions: Sessions) -> Codes:
+    start = sessions.offsets[session]
+    length = sessions.offsets[session + 1] - start
     slot = np.zeros(len(session), dtype=np.int32)
     left = np.flatnonzero((length > 0) & ((doc >= 0) | (rank >= 0)))
     for at in range(int(length.max(initial=0))):
@@ -64,5 +73,9 @@ def named_docs(session: Array, slot: Codes, doc: Codes, sessions: Sessions) -> C
     """The document of each event; that of its place in the list if the event names only a rank."""
     if not len(sessions.docs):
         return doc
-    listed = sessions.docs[np.minimum(sessions.offsets[session] + np.maximum(slot - 1, 0), len(sessions.docs) - 1)]
-    return np.where((doc < 0) & (slot > 0), listed, doc).astype(np.int32)
+    rows = np.flatnonzero((doc < 0) & (slot > 0))
+    if not len(rows):
+        return doc
+    named = doc.copy()
+    named[rows] = sessions.docs[sessions.offsets[session[rows]] + slot[rows] - 1]
+    return named

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from rankproof._importers.base import ImportCounts
+from rankproof._importers.search_log.columns import MOST_RECENT, ManyNames, Names, PackedColumn, StoredTexts
 from rankproof._importers.search_log.log import Draft
 from rankproof._importers.search_log.options import LogOptions
 from rankproof._importers.search_log.times import seconds_since_1970
@@ -22,30 +19,21 @@ QUERY_ROW, IMPRESSION_ROW = 0, 1
 """Whether a row of a session is its query, or documents that an impression shows."""
 
 
-class Names(dict[str, int]):
-    """The code of each name, in the order in which names come."""
-
-    def __missing__(self, name: str) -> int:
-        code = self[name] = len(self)
-        return code
-
-    def codes(self, names: Iterable[str]) -> array[int]:
-        """The codes of several names."""
-        return array("i", map(self.__getitem__, names))
-
-
 class QueryNames(dict[str, int]):
     """The code of each query text; texts that differ only in case, width and white space have one code."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._normal = Names()
-        self.texts: list[str] = []
+        self._normal = ManyNames()
+        self.texts = StoredTexts()
+        """The first text of each code."""
 
     def __missing__(self, text: str) -> int:
+        if len(self) >= MOST_RECENT:
+            self.clear()
         code = self[text] = self._normal[normalised_query(text)]
         if code == len(self.texts):
-            self.texts.append(text)
+            self.texts.add(text.encode("utf-8", "surrogatepass"))
         return code
 
 
@@ -58,23 +46,35 @@ class LogTables:
 
     def __init__(self, options: LogOptions) -> None:
         self.options, self.counts = options, ImportCounts()
-        self.users, self.docs, self.actions, self.variants, self.systems = Names(), Names(), Names(), Names(), Names()
+        self.users, self.docs, self.actions, self.variants, self.systems = ManyNames(), Names(), Names(), Names(), Names()
         self.queries = QueryNames()
         self.drafts: dict[tuple[str, str, tuple[str, ...]], int] = {}
         self.draft_places: list[int] = []
-        self.key, self.time, self.place = array("q"), array("d"), array("q")
-        self.user, self.query, self.variant, self.draft = array("i"), array("i"), array("i"), array("i")
-        self.kind, self.shown = array("b"), array("i")
-        self.ranking_start, self.rankings = array("q"), array("i")
-        self.texts = {path: (array("i"), Names()) for path in options.texts}
-        self.numbers = {path: array("d") for path in options.numbers}
-        self.slot_doc, self.slot_rank, self.slot_team = array("i"), array("i"), array("i")
-        self.event_key, self.event_time, self.event_value, self.event_place = array("q"), array("d"), array("d"), array("q")
-        self.event_user, self.event_doc, self.event_rank = array("i"), array("i"), array("i")
-        self.event_action, self.event_team, self.event_variant = array("i"), array("i"), array("i")
-        self.second_id_event, self.second_id = array("q"), array("i")
+        self.columns: list[PackedColumn] = []
+        self.key, self.time, self.place = self._column("q"), self._column("d"), self._column("q")
+        self.user, self.query, self.variant, self.draft = (self._column("i") for _ in range(4))
+        self.kind, self.shown = self._column("b"), self._column("i")
+        self.ranking_start, self.rankings = self._column("q"), self._column("i")
+        self.texts = {path: (self._column("i"), Names()) for path in options.texts}
+        self.numbers = {path: self._column("d") for path in options.numbers}
+        self.slot_doc, self.slot_rank, self.slot_team = (self._column("i") for _ in range(3))
+        self.event_key, self.event_place = self._column("q"), self._column("q")
+        self.event_time, self.event_value = self._column("d"), self._column("d")
+        self.event_user, self.event_doc, self.event_rank = (self._column("i") for _ in range(3))
+        self.event_action, self.event_team, self.event_variant = (self._column("i") for _ in range(3))
+        self.second_id_event, self.second_id = self._column("q"), self._column("i")
         """Events with a second id of their document, which counts if the list shows that one."""
         self.wrong_ranks, self.unread_time = 0, ""
+
+    def _column(self, typecode: str) -> PackedColumn:
+        column = PackedColumn(typecode)
+        self.columns.append(column)
+        return column
+
+    def pack(self) -> None:
+        """Makes the rows that were added small."""
+        for column in self.columns:
+            column.pack()
 
     def seconds(self, value: Any) -> float:
         """The time in seconds since 1970, NaN if it cannot be read; the first text that is no time is kept for a note."""
@@ -164,11 +164,3 @@ def number_of(value: object) -> float:
     except ValueError:
         return math.nan
     return number if math.isfinite(number) else math.nan
-
-
-def as_array(column: array[int] | array[float]) -> npt.NDArray[Any]:
-    """The column as numpy sees it, without a copy."""
-    return np.frombuffer(column, dtype=_DTYPES[column.typecode]) if len(column) else np.empty(0, dtype=_DTYPES[column.typecode])
-
-
-_DTYPES = {"q": np.int64, "i": np.int32, "d": np.float64, "b": np.int8}
