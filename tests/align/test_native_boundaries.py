@@ -51,7 +51,7 @@ def test_a_second_column_is_read_in_python_if_it_has_a_letter_that_is_not_its_fi
 
 
 @pytest.mark.parametrize(
-    ("second", "is_name"), [("ab", True), ("Q0", False), ("abc", True), ("q", True), ("Qab", True), ("12a", True)]
+    ("second", "is_name"), [("ab", True), ("Q0", False), ("abc", True), ("q", True), ("Qab", True), ("12a", True), ("1a", True)]
 )
 def test_a_short_second_column_is_read_in_python_if_it_has_such_a_letter(second: str, is_name: bool) -> None:
     assert is_read_in_python(f"1 {second} a 1\n1 {second} b 1\n") is is_name
