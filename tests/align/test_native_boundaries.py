@@ -51,9 +51,9 @@ def test_a_second_column_is_read_in_python_if_it_has_a_letter_that_is_not_its_fi
 
 
 @pytest.mark.parametrize(
-    ("second", "is_name"), [("ab", False), ("Q0", False), ("abc", True), ("q", False), ("Qab", True), ("12a", True)]
+    ("second", "is_name"), [("ab", True), ("Q0", False), ("abc", True), ("q", True), ("Qab", True), ("12a", True), ("1a", True)]
 )
-def test_a_second_column_of_two_characters_names_no_machine(second: str, is_name: bool) -> None:
+def test_a_short_second_column_is_read_in_python_if_it_has_such_a_letter(second: str, is_name: bool) -> None:
     assert is_read_in_python(f"1 {second} a 1\n1 {second} b 1\n") is is_name
 
 
@@ -81,6 +81,19 @@ def test_a_character_behind_an_escape_is_read_as_in_python(point: int) -> None:
         text = f'{{"q": {{"\\u{point:04x}{after}": 1, "d": 2}}}}'.encode()
         for block in (1, 1 << 18):
             assert_same_in_both("json", text, "run", ParseOptions(), block)
+
+
+@pytest.mark.parametrize("space", ["\n", "\t", "\r", "\x01", ""])
+def test_a_text_of_json_ends_at_its_quote_alone(space: str) -> None:
+    for row in (
+        '{"q%s: {"d": 1}}',
+        '{"q": {"d%s: 1}}',
+        '[{"qid%s: "q", "did": "d", "score": 1}]',
+        '[{"qid": "q%s, "did": "d", "score": 1}]',
+    ):
+        for text in (row % space, row % (space + space)):
+            assert_same_in_both("json", text.encode(), "run", ParseOptions(), 1 << 18)
+            assert_same_in_both("jsonl", text.strip("[]").encode(), "run", ParseOptions(), 1 << 18)
 
 
 @pytest.mark.parametrize("fields", [63, 64, 65, 66, 130])

@@ -39,10 +39,43 @@ def decided(log: Rows) -> Decision:
 
 def test_a_system_that_was_asked_more_questions_is_not_better_for_that() -> None:
     decision = decided([*rows("often", range(200), 6), *rows("rarely", range(200, 300), 9)])
-    assert (decision.outcome, decision.reason) == ("not_decided", "missing")
+    assert (decision.outcome, decision.reason) == ("not_decided", "few_queries")
     assert decision.sentences[0] == (
-        "Not decided: rarely lacks 67% of the queries; with these at their worst the choice is often, without them open."
+        "Not decided: a decision needs at least 30 questions that often and rarely were both asked (n = 300, 0 of both): ask both"
+        " the same questions."
     )
+
+
+@pytest.mark.parametrize(("shared", "reason"), [(5, "few_queries"), (29, "few_queries"), (30, "missing"), (59, "missing")])
+def test_a_system_that_lacks_most_questions_was_perhaps_not_asked_them(shared: int, reason: str) -> None:
+    decision = decided([*rows("base", range(120), 6), *rows("new", range(shared), 7)])
+    assert (decision.outcome, decision.reason, decision.n) == ("not_decided", reason, 120)
+    assert decided([*rows("base", range(120), 9), *rows("new", range(60), 7)]).systems == ("base",)
+
+
+def test_questions_that_no_system_answers_tell_nothing() -> None:
+    def log(answered: int) -> Rows:
+        every = [*rows("good", range(60), 9), *rows("poor", range(60), 4)]
+        return [{**row, "answer": row["answer"] if at % 60 < answered else ""} for at, row in enumerate(every)]
+
+    decision = decided(log(20))
+    assert (decision.outcome, decision.reason) == ("not_decided", "few_queries")
+    assert decision.sentences[0] == (
+        "Not decided: a decision needs at least 30 questions with a result of any system (n = 60, 20 with one)."
+    )
+    assert decided(log(30)).systems == ("good",)
+
+
+def test_queries_for_which_no_run_has_documents_tell_nothing_and_shared_zeros_do() -> None:
+    grades = {f"q{at}": {f"right{at}": 1, f"wrong{at}": 0} for at in range(60)}
+    runs = {
+        "good": {f"q{at}": [f"right{at}"] for at in range(20)},
+        "poor": {f"q{at}": [f"wrong{at}"] for at in range(20)},
+    }
+    decision = rp.compare(grades, runs, "P@1", samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "few_queries")
+    zeros = {name: {**run, **{f"q{at}": [f"wrong{at}"] for at in range(20, 60)}} for name, run in runs.items()}
+    assert rp.compare(grades, zeros, "P@1", samples=100).decision.systems == ("good",)
 
 
 def test_a_system_that_leaves_questions_unanswered_which_the_other_answers_fails_on_them() -> None:
@@ -58,14 +91,24 @@ def test_systems_that_lack_a_few_questions_each_are_compared_without_them_as_wel
     ]
 
 
-@pytest.mark.parametrize("first", [0, 50])
-def test_runs_of_different_queries_do_not_decide(first: int) -> None:
+@pytest.mark.parametrize(("first", "reason"), [(0, "few_queries"), (50, "missing")])
+def test_runs_of_different_queries_do_not_decide(first: int, reason: str) -> None:
     grades = {f"q{at}": {"right": 1, "wrong": 0} for at in range(300)}
     runs = {
         "often": {f"q{at}": ["right", "wrong"] if at % 10 < 6 else ["wrong"] for at in range(200 + first)},
         "rarely": {f"q{at}": ["right", "wrong"] if at % 10 < 9 else ["wrong"] for at in range(200, 300)},
     }
     decision = rp.compare(grades, runs, "P@1", margin=0.05, samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", reason)
+
+
+def test_a_run_that_writes_ids_in_another_way_does_not_lose_for_that() -> None:
+    grades = {f"{at:03}": {"right": 1, "wrong": 0} for at in range(200)}
+    runs = {
+        "padded": {f"{at:03}": ["right" if at % 10 < 6 else "wrong"] for at in range(200)},
+        "plain": {str(at): ["right" if at % 10 < 9 else "wrong"] for at in range(200)},
+    }
+    decision = rp.compare(grades, runs, "P@1", samples=100).decision
     assert (decision.outcome, decision.reason) == ("not_decided", "missing")
 
 
@@ -88,12 +131,48 @@ def test_thirty_copies_of_few_questions_do_not_decide() -> None:
     assert note in comparison.notes
 
 
+def test_case_and_punctuation_make_no_other_question() -> None:
+    texts = ("What is {}?", "what is {}", "WHAT  IS {} ?", "What is: {}")
+    log = [{**row, "question": texts[at % 4].format(at // 4 % 10)} for at, row in enumerate(rows("good", range(40), 9))]
+    log += [{**row, "question": texts[at % 4].format(at // 4 % 10)} for at, row in enumerate(rows("poor", range(40), 3))]
+    assert decided(log).detail == "a decision needs at least 30 different queries (n = 40, 10 different)"
+
+
 def test_many_copies_of_questions_are_noted_and_decide() -> None:
     comparison = compared([*rows("good", range(120), 9, texts=60), *rows("poor", range(120), 4, texts=60)])
     assert comparison.decision.outcome == "ship"
     assert any("are 60 different queries" in note for note in comparison.notes)
     few = compared([*rows("good", range(120), 9, texts=110), *rows("poor", range(120), 4, texts=110)])
     assert not any("different queries" in note for note in few.notes)
+
+
+def copied(queries: int, copies: int, further: int = 0, lost: int = 0) -> tuple[dict[str, dict[str, int]], dict[str, Any]]:
+    """Runs of queries without texts, each copied so often, which one system finds; of further queries it finds all but some."""
+    names = [(f"q{at}.{copy}", at) for at in range(queries) for copy in range(copies)]
+    names += [(f"f{at}", queries + at) for at in range(further)]
+    docs = {name: [f"d{at}.{rank}" for rank in range(4)] for name, at in names}
+    return {name: {docs[name][0]: 1, docs[name][3]: 0} for name, _ in names}, {
+        "good": {name: docs[name] if at < queries + further - lost else docs[name][::-1] for name, at in names},
+        "poor": {name: docs[name][::-1] if at < queries else docs[name] for name, at in names},
+    }
+
+
+def test_copies_of_queries_without_texts_are_known_by_their_judgements_and_documents() -> None:
+    decision = rp.compare(*copied(10, 5), "P@1", samples=100).decision
+    assert decision.sentences[0] == "Not decided: a decision needs at least 30 different queries (n = 50, 10 different)."
+    assert rp.compare(*copied(50, 1), "P@1", samples=100).decision.outcome == "ship"
+
+
+def test_a_choice_that_rests_on_copies_of_few_queries_is_not_decided() -> None:
+    decision = rp.compare(*copied(4, 20, 60, 6), "P@1", samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "few_queries")
+    assert decision.sentences[0] == "Not decided: with copies of a query counted once the choice is open, not good."
+
+
+def test_queries_that_number_their_own_documents_are_no_copies() -> None:
+    grades = {f"q{at}": {"d0": 1, "d3": 0} if at % 2 else {"d1": 1, "d3": 0} for at in range(60)}
+    runs = {name: {query: ["d0", "d1", "d2", "d3"][::step] for query in grades} for name, step in (("good", 1), ("poor", -1))}
+    assert rp.compare(grades, runs, "P@1", samples=100).decision.outcome == "ship"
 
 
 def test_equal_questions_about_different_contexts_are_different_questions() -> None:
@@ -110,6 +189,25 @@ def test_a_gate_of_copies_of_few_questions_is_unsure() -> None:
         return rp.gate(now, baseline=before).outcome
 
     assert (outcome(12), outcome(60)) == ("unsure", "passed")
+
+
+def test_a_gate_whose_outcome_rests_on_copies_is_unsure() -> None:
+    def outcome(text: str | None) -> str:
+        """The outcome of a build that answers 4 of 60 questions worse, and 40 further ones, copies of one text, better."""
+        copies = {} if text is None else {"question": text}
+        now, before = (
+            rp.evaluate_answers(
+                [
+                    *({**row, "answer": wrong if at < 4 else "right"} for at, row in enumerate(rows("s", range(60), 10))),
+                    *({**row, **copies, "answer": right} for row in rows("s", range(60, 100), 10)),
+                ],
+                measures="EM",
+            )
+            for wrong, right in (("wrong", "right"), ("right", "wrong"))
+        )
+        return rp.gate(now, baseline=before).outcome
+
+    assert (outcome(None), outcome("What is it?")) == ("passed", "unsure")
 
 
 def conversation_rows(system: str, conversations: int, turns: int, right: int) -> Rows:

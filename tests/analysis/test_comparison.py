@@ -224,25 +224,28 @@ def test_without_judged_non_relevant_documents_the_judged_lists_say_nothing() ->
     assert not compared(unjudged_inputs(20)).decision.decided
 
 
-def without_missing(best: list[int], other: list[int]) -> Comparison:
+def without_missing(best: list[int], other: list[int], qrels: dict[str, dict[str, int]] = QRELS) -> Comparison:
     runs = {"a": target_at(best), "b": target_at(other)}
-    return compared(input_of(QRELS, runs, ["nDCG@10"], skip_missing=True))
+    return compared(input_of(qrels, runs, ["nDCG@10"], skip_missing=True))
+
+
+MORE_QUERIES = {f"q{at}": {"target": 1} for at in range(60)}
 
 
 def test_a_system_that_lacks_queries_is_not_chosen_on_those_that_it_has() -> None:
-    found = without_missing([1] * 33 + [2] * 7, [1] * 20)
-    assert (found.decision.outcome, found.decision.reason, found.n) == ("not_decided", "missing", 40)
+    found = without_missing([1] * 53 + [2] * 7, [1] * 30, MORE_QUERIES)
+    assert (found.decision.outcome, found.decision.reason, found.n) == ("not_decided", "missing", 60)
     answer, *more = found.decision.sentences
     choices = "with these at their worst the choice is a, without them open"
     assert answer.startswith(f"Not decided: b lacks 50% of the queries; {choices}.")
-    assert "b lacks 20 of 40 queries; they count as 0." in more
+    assert "b lacks 30 of 60 queries; they count as 0." in more
 
 
 def test_a_choice_that_stands_without_the_queries_that_a_system_lacks_says_how_many_it_lacks() -> None:
-    found = without_missing([1] * 39 + [2], [2] * 20)
+    found = without_missing([1] * 59 + [2], [2] * 30, MORE_QUERIES)
     assert (found.decision.outcome, found.decision.systems) == ("ship", ("a",))
     assert [scenario.systems for scenario in found.decision.scenarios] == [("a",)]
-    assert "b lacks 20 of 40 queries; they count as 0." in found.decision.sentences
+    assert "b lacks 30 of 60 queries; they count as 0." in found.decision.sentences
 
 
 def test_queries_that_no_system_has_are_left_out_where_the_evaluation_skips_them() -> None:

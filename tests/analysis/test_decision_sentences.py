@@ -246,7 +246,14 @@ NOISY = "The judge is too noisy: asked again, the difference from b changes by 2
                 RISK,
             ],
         ),
-        ({"margin": 0.6}, [BETTER, RISK.replace("2 pp (4%)", "60 pp (120%)")]),
+        (
+            {"margin": 0.6},
+            [
+                BETTER,
+                "A margin of 60 pp is no limit: with it even a system with the worst value on every query is good enough.",
+                RISK.replace("2 pp (4%)", "60 pp (120%)"),
+            ],
+        ),
         ({"margin": 0.0501}, [BETTER, RISK.replace("2 pp (4%)", "5.01 pp (10%)")]),
         (
             {"missing": (MissingCount("b", 1, 0, 0),)},

@@ -285,3 +285,49 @@ def test_a_system_that_shows_every_known_relevant_document_somewhere_is_shipped_
     decision = rp.compare(relevant, runs, "P@2", samples=100).decision
     assert decision.outcome == "ship"
     assert ONE_POOL.format(2) in decision.sentences
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "ERR@10"])
+@pytest.mark.parametrize("judged", [0, 1])
+def test_documents_of_a_system_that_nobody_judged_may_have_the_highest_grade(measure: str, judged: int) -> None:
+    runs = {name: {query: [f"{name}{at}" for at in range(10)] for query in QUERIES} for name in ("words", "meaning")}
+    grades = {query: {f"words{at}": grade for at, grade in enumerate([3, 2, 1, 1, 0, 0, 0, 0])} for query in QUERIES}
+    for query in QUERIES[:judged]:
+        grades[query]["meaning0"] = 0
+    decision = rp.compare(grades, runs, measure, samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+    assert decision.unjudged_rival is not None
+    assert decision.unjudged_rival.grade == 3
+    assert "% of the unjudged ones have grade 3, the risk of words is above" in decision.sentences[0]
+
+
+def test_of_several_systems_that_will_do_each_is_compared_with_unjudged_documents_of_the_others() -> None:
+    queries = [f"q{at:03}" for at in range(200)]
+    runs = {
+        "words": {query: [f"a{query}", f"b{query}"] for query in queries},
+        "meaning": {
+            query: [f"a{query}", f"c{query}"] if at < 140 else [f"c{query}", f"d{query}"] for at, query in enumerate(queries)
+        },
+    }
+    # Only `meaning` was judged: queries of which it finds no relevant document seem to have none.
+    grades = {
+        query: {f"a{query}": 1, f"c{query}": 0} if at < 140 else {f"c{query}": 0, f"d{query}": 0}
+        for at, query in enumerate(queries)
+    }
+    decision = rp.compare(grades, runs, "Success@2", samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+    both = {query: {**docs, f"a{query}": docs.get(f"a{query}", 0), f"b{query}": 0} for query, docs in grades.items()}
+    assert rp.compare(both, runs, "Success@2", samples=100).decision.outcome == "either"
+
+
+def test_with_judged_zeros_a_rival_of_which_half_is_judged_prevents_a_decision_if_few_of_its_documents_matter() -> None:
+    queries = [f"q{at:03}" for at in range(200)]
+    runs = {name: {query: [f"{name}{query}"] for query in queries} for name in ("words", "meaning")}
+    grades = {query: {f"words{query}": int(at % 4 == 0)} for at, query in enumerate(queries)}
+    for query in queries[:100]:
+        grades[query][f"meaning{query}"] = int(query.endswith("5"))
+    decision = rp.compare(grades, runs, "Success@1", samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+    for query in queries[100:]:
+        grades[query][f"meaning{query}"] = int(query.endswith("5"))
+    assert rp.compare(grades, runs, "Success@1", samples=100).decision.outcome == "ship"

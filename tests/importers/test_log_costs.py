@@ -52,8 +52,8 @@ def test_a_column_that_has_text_is_no_cost(tmp_path: Path) -> None:
     assert "columns that are not used: tokens" in imported.report.notes
 
 
-@pytest.mark.parametrize("wrong", [-1, "-3.5", "inf"])
-def test_a_cost_below_zero_or_infinite_is_an_error_with_its_line(tmp_path: Path, wrong: Any) -> None:
+@pytest.mark.parametrize("wrong", [-1, "-3.5", "inf", "nan", "fast"])
+def test_a_cost_below_zero_or_that_is_no_number_is_an_error_with_its_line(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(InputError, match=r"a\.jsonl:3: cost is .*at least 0"):
         usages(log(tmp_path, "a", cost=lambda at: wrong if at == 2 else 1))
 

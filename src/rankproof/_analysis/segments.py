@@ -19,7 +19,7 @@ from rankproof._analysis.band_tables import (
     rating_text,
 )
 from rankproof._analysis.bands import BandProfile, Bands, builtin_profiles
-from rankproof._analysis.compare.decision_data import conversations, conversations_note
+from rankproof._analysis.compare.counted_queries import conversations, conversations_note
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.options import SegmentOptions
 from rankproof._analysis.query_groups import MIN_QUERIES, Grouping, small_segment_warnings, units_name

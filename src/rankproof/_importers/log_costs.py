@@ -10,6 +10,7 @@ from rankproof._data.answers import AnswerUsage
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.builder import plain_value
 from rankproof._importers.cells import TableCell
+from rankproof.errors import for_message
 
 _NUMBERS: Mapping[str, tuple[str, float]] = {
     "time in seconds": ("latency_ms", 1000.0),
@@ -26,15 +27,18 @@ _MOST_GROUPS, _LONGEST_GROUP = 20, 60
 
 
 def cost_columns(table: SourceTable, roles: Mapping[str, str]) -> dict[str, str]:
-    """The columns of costs by what they hold: those of which each value that is not missing is a number, or a model's name."""
+    """The columns of costs by what they hold: those in which most values are numbers, or a model's name.
+
+    A text or NaN among numbers is then an error of its row: a cost must not become unknown without a word.
+    """
     columns = {role: roles[role] for role in COSTS if role in roles}
+    fitting = dict.fromkeys(columns, 0)
     for _, row in table.rows():
-        for role, name in tuple(columns.items()):
+        for role, name in columns.items():
             cell = TableCell(row.get(name), name, table.source, None)
             fits = _is_name(cell.value) if role == _MODEL else _number(cell) is not None
-            if not cell.is_missing and not fits:
-                del columns[role]
-    return columns
+            fitting[role] += 0 if cell.is_missing else 1 if fits else -1
+    return {role: name for role, name in columns.items() if fitting[role] > 0}
 
 
 def usage_of(row: Mapping[str, Any], columns: Mapping[str, str], source: str, line: int) -> AnswerUsage | None:
@@ -42,11 +46,12 @@ def usage_of(row: Mapping[str, Any], columns: Mapping[str, str], source: str, li
     values: dict[str, Any] = {}
     for role, (field, factor) in _NUMBERS.items():
         cell = TableCell(row.get(columns.get(role, "")), columns.get(role, ""), source, line)
-        number = None if cell.is_missing else _number(cell)
-        if number is None:
+        number = _number(cell)
+        if cell.is_missing:
             continue
-        if not 0 <= number < math.inf:
-            raise cell.error(f"is {number:g}", "write a number of at least 0, or leave it empty")
+        if number is None or not 0 <= number < math.inf:
+            what = for_message(str(cell.value)) if number is None else f"{number:g}"
+            raise cell.error(f"is {what}", "write a number of at least 0, or leave it empty")
         values[field] = factor * number
     if _MODEL in columns and _is_name(model := row.get(columns[_MODEL])):
         values["model"] = str(model).strip()

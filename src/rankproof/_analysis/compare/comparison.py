@@ -10,17 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from rankproof._analysis.compare.counted_queries import by_conversation, conversations, conversations_note, repeated_queries_note
 from rankproof._analysis.compare.decide_systems import ComparedSystems, DecisionRule, decide_systems
 from rankproof._analysis.compare.decision_data import (
     answering_notes,
-    by_conversation,
-    conversations,
-    conversations_note,
     default_baseline,
     left_out_notes,
     left_out_queries_note,
     only_systems,
-    repeated_queries_note,
     system_costs,
     systems_with_rankings,
     systems_without_documents,
@@ -222,7 +219,7 @@ def _decision_notes(systems: ComparedSystems, decision: Decision, options: Compa
     is_tested = options.test in WEIGHTED_TESTS
     counted = "risks, intervals and p count conversations" if is_tested else "risks count conversations, p each question"
     yield from conversations_note(systems.groups, counted)
-    yield from repeated_queries_note(systems.different, len(systems.joined.queries))
+    yield from repeated_queries_note(systems.copies)
     yield from outside_range_note(decision)
     if not decision.is_corrected:
         yield from left_out_queries_note(systems.whole, systems.counted)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from rankproof._analysis.compare.counted_queries import conversations, copied_queries, many_copies, too_few_queries
 from rankproof._analysis.compare.decision_data import (
-    conversations,
-    different_queries,
     equally_long_values,
     failed_calls,
     judged_only_values,
@@ -56,7 +55,7 @@ class ComparedSystems:
     """The systems that retrieved anything, with their costs.
 
     `whole` are their values on all common queries, `counted` says which queries count for a decision, and `joined` are the values
-    on those, of which `different` are no copies of others; `groups` are their conversations.
+    on those; `copies` numbers the queries, the same for copies of one, and `groups` are their conversations.
     """
 
     inputs: AnalysisInput
@@ -64,7 +63,7 @@ class ComparedSystems:
     joined: JoinedValues
     counted: Sequence[bool]
     costs: Costs
-    different: int
+    copies: IntArray | None
     groups: IntArray | None
 
     @classmethod
@@ -72,8 +71,8 @@ class ComparedSystems:
         """Without the queries that have no relevant document."""
         counted = with_relevant_documents(inputs, whole.measures[0], whole.queries)
         joined = whole if all(counted) else only_queries(whole, counted)
-        queries = joined.queries
-        return cls(inputs, whole, joined, counted, costs, different_queries(inputs, queries), conversations(inputs, queries))
+        groups = conversations(inputs, joined.queries)
+        return cls(inputs, whole, joined, counted, costs, copied_queries(inputs, joined), groups)
 
 
 def decide_systems(systems: ComparedSystems, rule: DecisionRule, *, named: str | None, baseline: str | None) -> Decision:
@@ -116,7 +115,8 @@ def _decision_data(systems: ComparedSystems, *, is_complete: bool) -> DecisionDa
         by_rank=values_by_rank(inputs, joined),
         missing=joined.missing,
         queries=queries,
-        different=systems.different,
+        too_few=too_few_queries(inputs, joined, systems.copies, "a decision"),
+        copies=many_copies(systems.copies),
         groups=systems.groups,
         without_relevant=queries - len(joined.queries),
     )

@@ -15,9 +15,8 @@ from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.decision.record import Costs, Decision, SystemRisk
 from rankproof._analysis.decision.repeats import repeated_answers
 from rankproof._analysis.inputs import AnalysisInput, checked_system, checked_system_name
-from rankproof._data.answers import SESSION_FIELD, Answers, mean_known
+from rankproof._data.answers import Answers, mean_known
 from rankproof._data.arrays import FloatArray, IntArray, list_numbers
-from rankproof._data.dataset import Query
 from rankproof._data.ordering import have_same_rankings
 from rankproof._data.run import NO_RANK, Run
 from rankproof._data.text import pluralise
@@ -28,7 +27,7 @@ from rankproof._evaluation.result import Result, repeated_system, runs_of_system
 from rankproof._evaluation.sources import RunSources, align, prepare_judgements
 from rankproof._results.experiment_result import USUAL_BASELINE, SystemRun, ranking_systems
 from rankproof._statistics.correction import is_number, setting_error
-from rankproof._statistics.decision_rule import cheapest, group_means
+from rankproof._statistics.decision_rule import cheapest
 from rankproof._statistics.means import weighted_mean
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
@@ -36,8 +35,6 @@ from rankproof.measures._base import Measure
 Copies = Mapping[str, str]
 """The systems that have the same rankings or answers as another, each with the system that stands for it."""
 _MIN_SHARE_WITH_NON_RELEVANT = 0.5
-_MAX_DIFFERENT = 0.8
-"""Up to this share of different queries there is a note."""
 _MAX_LISTS = 20_000
 """With more rankings than this, pairs to judge take longer to find than the decision itself."""
 _JUDGE_NEXT = 10
@@ -278,64 +275,6 @@ def equally_long_values(inputs: AnalysisInput, joined: JoinedValues) -> FloatArr
     return None if np.array_equal(values, joined.values[0]) else values
 
 
-def different_queries(inputs: AnalysisInput, queries: Sequence[str]) -> int:
-    """How many queries differ in text, reference, judgements, or the contexts of their answers."""
-    texts: Mapping[str, Query] = inputs.texts or {}
-    if len({texts[query].text if query in texts else query for query in queries}) == len(queries):
-        return len(queries)
-    answers = inputs.answers.values()
-
-    def content(query: str) -> object:
-        if query not in texts or not texts[query].text.strip():
-            return query
-        given = [answer.given for own in answers if (answer := own.get(query)) is not None and answer.given is not None]
-        contexts = tuple(tuple(inputs.contexts.get(doc, doc) for doc in docs) for docs in given)
-        own = texts[query]
-        return own.text, repr(own.fields.get("reference")), frozenset(inputs.qrels.get(query, {}).items()), contexts
-
-    return len(set(map(content, queries)))
-
-
-def conversations(inputs: AnalysisInput, queries: Sequence[str]) -> IntArray | None:
-    """The conversation of each query by a number; None if no two queries are turns of one."""
-    texts: Mapping[str, Query] = inputs.texts or {}
-    sessions = [str(texts[query].fields.get(SESSION_FIELD) or "") if query in texts else "" for query in queries]
-    known = set(filter(None, sessions))
-    if len(known) == len(sessions) - sessions.count(""):
-        return None
-    numbers = {session: number for number, session in enumerate(sorted(known))}
-    own = [numbers.get(session, len(numbers) + at) for at, session in enumerate(sessions)]
-    return np.array(own, dtype=np.int64)
-
-
-def conversations_note(groups: IntArray | None, counted: str) -> Iterator[str]:
-    """That turns of a conversation depend on each other, and what counts them together."""
-    if groups is not None:
-        yield f"the {len(groups):,} questions are of {pluralise(len(np.unique(groups)), 'conversation')}: {counted}"
-
-
-def by_conversation(joined: JoinedValues, groups: IntArray | None) -> JoinedValues:
-    """The mean of each conversation, with its turns as its weight; the values as they are without conversations."""
-    if groups is None or len(np.unique(groups)) == len(groups):
-        return joined
-    by_measure = [group_means(values, joined.weights, groups) for values in joined.values]
-    weights = by_measure[0][1]
-    return replace(
-        joined,
-        queries=tuple(f"conversation {at}" for at in range(len(weights))),
-        values=np.array([values for values, _ in by_measure]),
-        weights=None if (weights == weights[0]).all() else weights,
-        missing=None,
-    )
-
-
-def repeated_queries_note(different: int, queries: int) -> Iterator[str]:
-    """A note if many queries are copies of others."""
-    if different <= _MAX_DIFFERENT * queries:
-        copies = pluralise(different, "different query", "different queries")
-        yield f"the {queries:,} queries are {copies}: give copies one id if they are repeats, so that they count once"
-
-
 def left_out_queries_note(joined: JoinedValues, counted: Sequence[bool]) -> Iterator[str]:
     """The means over all queries, where queries without a relevant document are left out."""
     absent = len(counted) - sum(counted)
@@ -504,7 +443,9 @@ def without_copies(joined: JoinedValues, copies: Copies) -> JoinedValues:
     """The values of the systems that stand for themselves."""
     kept = [at for at, name in enumerate(joined.systems) if name not in copies]
     missing = None if joined.missing is None else joined.missing.of_systems(kept)
-    return replace(joined, systems=tuple(joined.systems[at] for at in kept), values=joined.values[:, :, kept], missing=missing)
+    asked = None if joined.asked is None else joined.asked[:, kept]
+    systems = tuple(joined.systems[at] for at in kept)
+    return replace(joined, systems=systems, values=joined.values[:, :, kept], missing=missing, asked=asked)
 
 
 def with_copies(

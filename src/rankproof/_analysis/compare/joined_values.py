@@ -25,6 +25,8 @@ from rankproof.measures._parse import MeasureLike, parse_measure, parse_measures
 
 MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
 _SUMMARY_TEXTS = {"sum": "is a sum over queries", "geometric": "is a geometric mean"}
+_MOST_LACKING = 0.5
+"""A system that lacks more of the queries was perhaps asked a part of them."""
 NO_ANSWER = ("missing", FAILED_ANSWER)
 """The reasons of questions without an answer."""
 _NOTHING_TO_CHECK = ("no_claim", "nothing_found", "no_such_context")
@@ -37,7 +39,8 @@ _LEFT_OUT = ("no_reference", "unanswerable", "answerable", "no_question", "no_nu
 class JoinedValues:
     """Values by measure, query and system; queries are sorted by id, so that the input order does not matter.
 
-    `missing` says which values of the first measure are missing; None where all are known.
+    `missing` says which values of the first measure are missing; None where all are known. `asked` says which queries each system
+    was asked, None where each was asked all.
     """
 
     queries: tuple[str, ...]
@@ -47,6 +50,7 @@ class JoinedValues:
     notes: tuple[str, ...]
     weights: FloatArray | None = None
     missing: MissingValues | None = None
+    asked: BoolArray | None = None
 
 
 def only_queries(joined: JoinedValues, kept: Sequence[bool]) -> JoinedValues:
@@ -55,7 +59,8 @@ def only_queries(joined: JoinedValues, kept: Sequence[bool]) -> JoinedValues:
     queries = tuple(query for query, is_kept in zip(joined.queries, kept, strict=True) if is_kept)
     weights = None if joined.weights is None else joined.weights[rows]
     missing = None if joined.missing is None else joined.missing[rows]
-    return replace(joined, queries=queries, values=joined.values[:, rows], weights=weights, missing=missing)
+    asked = None if joined.asked is None else joined.asked[rows]
+    return replace(joined, queries=queries, values=joined.values[:, rows], weights=weights, missing=missing, asked=asked)
 
 
 def with_first_answers(joined: JoinedValues, result: Result) -> JoinedValues:
@@ -355,9 +360,10 @@ def decision_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str 
 
 
 def _with_lacking(inputs: AnalysisInput, joined: JoinedValues) -> JoinedValues:
-    """The values, with a scenario without what systems lack if two of them were asked different queries.
+    """The values with what each system was asked, and a scenario without what systems lack if they were asked different queries.
 
-    What one system alone lacks is a failure. What each of two systems has and the other lacks may be another set of queries.
+    What one system alone lacks is a failure, unless it lacks most queries or has unknown ones. What each of two systems has and
+    the other lacks may be another set of queries.
     """
     by_answers = joined.measures[0].kind == "answer"
     sources: Mapping[str, Answers | Run] = inputs.answers if by_answers else inputs.runs
@@ -365,9 +371,14 @@ def _with_lacking(inputs: AnalysisInput, joined: JoinedValues) -> JoinedValues:
         return joined
     known = [frozenset(source.queries if isinstance(source := sources[name], Run) else source) for name in joined.systems]
     lacking = np.array([[query not in own for own in known] for query in joined.queries], dtype=bool)
+    if not lacking.any():
+        return joined
+    joined = replace(joined, asked=~lacking)
     # A row and a column for each system: how many queries the first has and the second lacks.
     differing = (~lacking).T.astype(np.int64) @ lacking.astype(np.int64)
-    if not (np.minimum(differing, differing.T) > MAX_MISSING * len(joined.queries)).any():
+    few = MAX_MISSING * len(joined.queries)
+    is_other_set = (np.minimum(differing, differing.T) > few).any() or _has_other_ids(inputs.result, few)
+    if not is_other_set and (lacking.mean(axis=0) <= _MOST_LACKING).all():
         return joined
     if joined.missing is not None:
         return replace(joined, missing=replace(joined.missing, skips=True))
@@ -375,10 +386,15 @@ def _with_lacking(inputs: AnalysisInput, joined: JoinedValues) -> JoinedValues:
     return replace(joined, missing=MissingValues(lacking, none, none, skips=True))
 
 
+def _has_other_ids(result: Result, few: float) -> bool:
+    """Whether a run lacks more than a few queries and has as many that are not judged, as if their ids were written otherwise."""
+    counts = [{note.code: note.count for note in system.notes} for system in result.systems]
+    return any(min(own.get("missing-queries", 0), own.get("unjudged-queries", 0)) > few for own in counts)
+
+
 def _may_lack(result: Result, *, by_answers: bool) -> bool:
-    """Whether at least two systems lack queries; runs that lack none need not be read."""
-    codes = [{note.code for note in system.notes} for system in result.systems]
-    return by_answers or sum("missing-queries" in own for own in codes) > 1
+    """Whether a system may lack queries; runs that lack none need not be read."""
+    return by_answers or any(note.code == "missing-queries" for system in result.systems for note in system.notes)
 
 
 def _questions(columns: Sequence[MeasureResult]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rankproof._analysis.compare.decision_data import conversations
+from rankproof._analysis.compare.counted_queries import conversations
 from rankproof._analysis.compare.joined_values import JoinedValues, with_first_answers
 from rankproof._analysis.compare.people_labels import PeopleValues, people_values
 from rankproof._analysis.compare.value_judge import without_check, without_risks

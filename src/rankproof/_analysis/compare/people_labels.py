@@ -11,7 +11,7 @@ import numpy as np
 
 from rankproof._analysis.answers.logged_answers import AnswerJudges, LoggedAnswers
 from rankproof._analysis.answers.trust import CORRECTED_TABLES, counted_claims, is_sum_over_claims
-from rankproof._analysis.compare.decision_data import conversations
+from rankproof._analysis.compare.counted_queries import conversations
 from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.compare.unjudged_documents import USUAL_DEPTH, top_lists
 from rankproof._analysis.decision.scenarios import MissingValues

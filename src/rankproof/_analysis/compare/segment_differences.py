@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from rankproof._analysis.compare.decision_data import by_conversation
+from rankproof._analysis.compare.counted_queries import by_conversation
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
 from rankproof._analysis.compare.pairs import ObservedDifference, Verdict, judge_family, observe_pairs
 from rankproof._analysis.compare.significance import TESTS

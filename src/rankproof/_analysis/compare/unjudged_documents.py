@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rankproof._analysis.compare.decision_data import least_relevant, run_of_queries, top_rows
+from rankproof._analysis.compare.decision_data import has_non_relevant, least_relevant, run_of_queries, top_rows
 from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
 from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, OwnDocuments, PairDifference, UnjudgedClaim, UnjudgedRival
@@ -36,15 +36,17 @@ USUAL_DEPTH = 10
 """The ranks that count for a measure without a cutoff."""
 _MIN_RELEVANT = 2.0
 """With fewer known relevant documents per query, a poor rival and an unjudged one look alike."""
+_FEW_RESULTS = 2
 _MIN_OWN = 30
 _MANY_QUERIES = 5_000
 """Of more queries, every n-th is looked at first, which is faster."""
 _GOLDEN = (5**0.5 - 1) / 2
 """Multiples of it spread a share of the documents evenly over queries and ranks."""
-_LEAST_SHARE = {True: 1 / 2, False: 1 / 4}
+_LEAST_SHARE = {True: 3 / 5, False: 1 / 4}
 """A rival whose share is below this part of the chosen system's may not have been judged; by whether there are judged zeros.
 
-Simulated with `python -m benchmarks.unjudged_rule`: 1/3 without zeros leaves too many comparisons of complete judgements open.
+Simulated with `python -m benchmarks.unjudged_rule`: 1/3 without zeros leaves too many comparisons of complete judgements open,
+and 1/2 with zeros leaves too many wrong choices among systems of one result per query.
 """
 _STEPS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 """Shares of the rival's unjudged documents that may be relevant."""
@@ -107,10 +109,20 @@ class TopDocuments:
         grades = np.sort(self.table.scores_of(-1)[self.relevant])
         return int(grades[(len(grades) - 1) // 2]) if len(grades) else 0
 
+    @cached_property
+    def highest_grade(self) -> int:
+        """The highest grade of a known relevant document; 0 without any."""
+        return int(self.table.scores_of(-1)[self.relevant].max(initial=0))
+
     @property
     def few_are_known(self) -> bool:
         """Whether queries have on average fewer than two known relevant documents, so that a poor rival looks unjudged."""
         return len(self.queries_of_relevant) < _MIN_RELEVANT * len(np.unique(self.queries_of_relevant))
+
+    @cached_property
+    def are_short(self) -> bool:
+        """Whether no system shows more than two documents per query, so that a few unjudged ones decide."""
+        return bool(self.tops.sum(axis=1).max(initial=0) <= _FEW_RESULTS * len(self.table.queries))
 
     def own(self, system: int, rival: int) -> BoolArray:
         """The documents that the system shows and the rival does not."""
@@ -191,9 +203,11 @@ def with_unjudged_documents(inputs: AnalysisInput, whole: JoinedValues, data: De
 
     `whole` are the values of all queries: one without a relevant document may have one that only the rival shows.
     """
-    if decision.labelled:
+    is_known = whole.measures[0].kind != "answer" and all(name in inputs.runs for name in whole.systems)
+    if decision.labelled or not is_known:
         return decision
-    findings = _PossibleFindings(inputs, whole, data, has_zeros=data.judged_only is not None)
+    # Queries of which no relevant document is known have zeros too.
+    findings = _PossibleFindings(inputs, whole, data, has_zeros=has_non_relevant(inputs, whole.queries))
     if not decision.decided:
         return replace(decision, better=tuple(pair for pair in decision.better if not findings.may_refute(decision, pair)))
     others = tuple(pair.other for pair in decision.against if pair.other not in decision.systems)
@@ -239,8 +253,9 @@ class _PossibleFindings:
         """A rival that may not have been judged, and whether what is claimed of the chosen systems is open because of it.
 
         Where queries have few known relevant documents, a poor rival and an unjudged one look alike, unless judged zeros show
-        that hardly a document of the rival was judged. So the claim is open only if no own document of the rival is known to be
-        relevant, and twice as many of them as of the chosen system's would refute it; else it is said.
+        that hardly a document of the rival was judged, or far fewer of short lists. So the claim is open only if no own document
+        of the rival is known to be relevant, and twice as many of them as of the chosen system's would refute it. Else it is
+        said.
         """
         if self.sampled is None or not any(_suspects(choice, self.sampled)) or (tops := self.tops) is None:
             return None, False
@@ -250,10 +265,11 @@ class _PossibleFindings:
             needed = case.needed_share()
             if needed is None and not case.is_one_pool:
                 continue
-            is_clear = not tops.few_are_known or case.is_hardly_judged
+            is_clear = not tops.few_are_known or case.is_hardly_judged or (tops.has_zeros and tops.are_short)
             is_near = is_clear or case.is_refuted(2 * chosen.relevant / chosen.shown)
             shown = is_near or case.is_unknown or needed is None
-            rival = UnjudgedRival(chosen, other, needed, tops.has_zeros, tops.depth, shown, choice.claim)
+            grade = case.grade if case.grade > tops.usual_grade and self.whole.measures[0].kind == "graded" else None
+            rival = UnjudgedRival(chosen, other, needed, tops.has_zeros, tops.depth, shown, choice.claim, grade)
             finding = rival if finding is None or rival.is_near else finding
             if case.is_perfect or (needed is not None and (is_clear or (case.is_unknown and is_near))):
                 return finding, True
@@ -277,7 +293,7 @@ def _suspects(choice: ChosenSystems, tops: TopDocuments) -> Iterator[tuple[OwnDo
     """Own documents of each chosen system and of a rival of which far fewer are known."""
     index = {name: at for at, name in enumerate(tops.systems)}
     for name in choice.systems:
-        for rival in choice.others:
+        for rival in (*choice.others, *(system for system in choice.systems if system != name)):
             chosen, other = (tops.own_documents(*pair) for pair in ((index[name], index[rival]), (index[rival], index[name])))
             if chosen.known and other.shown and other.share < _LEAST_SHARE[tops.has_zeros] * chosen.share:
                 yield chosen, other
@@ -306,6 +322,17 @@ class _Suspicion:
         return not self.other.relevant and self.other.shown >= _MIN_OWN
 
     @property
+    def is_any_possible(self) -> bool:
+        """Whether nothing is known of the rival's own documents, so that each may be relevant, and of the highest grade."""
+        return self.is_hardly_judged or (self.is_unknown and not self.tops.has_zeros)
+
+    @property
+    def grade(self) -> int:
+        """The grade of the rival's unjudged documents if they are relevant."""
+        least = max(least_relevant(self.inputs, self.whole.measures[0]), 1)
+        return max(self.tops.highest_grade if self.is_any_possible else self.tops.usual_grade, least)
+
+    @property
     def is_one_pool(self) -> bool:
         """Whether the chosen system shows every known relevant document, so that perhaps only its documents were judged.
 
@@ -324,7 +351,7 @@ class _Suspicion:
 
     def needed_share(self) -> float | None:
         """The smallest share of the rival's unjudged own documents that, if relevant, refutes what is claimed."""
-        steps = _STEPS + _FURTHER_STEPS if self.is_hardly_judged or (self.is_unknown and not self.tops.has_zeros) else _STEPS
+        steps = _STEPS + _FURTHER_STEPS if self.is_any_possible else _STEPS
         return steps[bisect_left(steps, True, key=self.is_refuted)] if self.is_refuted(steps[-1]) else None
 
     def is_refuted(self, share: float) -> bool:
@@ -336,7 +363,7 @@ class _Suspicion:
         docs = np.flatnonzero(self.tops.own(other, chosen) & ~self.tops.judged)
         picked = docs[np.arange(len(docs)) * _GOLDEN % 1.0 < share]
         values = self.data.oriented(self.whole.values[0]).copy()
-        values[:, pair] = self.data.oriented(_values_with(self.inputs, self.whole, self.tops, picked, pair))
+        values[:, pair] = self.data.oriented(_values_with(self.inputs, self.whole, self.tops, picked, self.grade, pair))
         rows = self._rows_that_count(picked)
         weights = None if self.whole.weights is None else self.whole.weights[rows]
         estimates = pair_estimates(values[rows], weights)
@@ -353,13 +380,12 @@ class _Suspicion:
 
 
 def _values_with(
-    inputs: AnalysisInput, whole: JoinedValues, tops: TopDocuments, picked: IntArray, systems: Sequence[int]
+    inputs: AnalysisInput, whole: JoinedValues, tops: TopDocuments, picked: IntArray, grade: int, systems: Sequence[int]
 ) -> FloatArray:
-    """The values of these systems if the picked documents were relevant."""
+    """The values of these systems if the picked documents had this grade."""
     measure, grades = whole.measures[0], {query: dict(inputs.qrels[query]) for query in whole.queries}
-    usual = max(tops.usual_grade, least_relevant(inputs, measure), 1)
     for at, query in zip(picked.tolist(), tops.table.query_index[picked].tolist(), strict=True):
-        grades[tops.table.queries[query]][tops.table.docs[at]] = usual
+        grades[tops.table.queries[query]][tops.table.docs[at]] = grade
     names = [whole.systems[at] for at in systems]
     options = replace(inputs.options, queries=whole.queries, skip_missing=False)
     qrels = Qrels.of_checked(grades, source=inputs.qrels.source)

@@ -57,13 +57,13 @@ _STEPS_PER_MARGIN, _MARGIN_STEPS = 4, 20
 class DecisionData:
     """What a decision is made of: values by query and system, costs, and how many of how many calls of a system failed.
 
-    `queries` is the number of all queries, `without_relevant` of those left out because they have no relevant document, and
-    `different` of those that are no copies of others; None if not known. `groups` has the conversation of each query by a number,
-    None if each has its own. `judged_only` has the values after removing unjudged documents, `reversed_ties` those with tied
-    documents in the opposite order, `equally_long` those of runs that are cut at the length of the shortest, `by_rank` those in
-    the order of ranks that contradict scores; None if they are the same or unknown. `missing` says which values are missing; they
-    are the worst ones in `values`. `labelled` has the means of all questions, if the values are people's of a random sample of
-    them.
+    `queries` is the number of all queries, `without_relevant` of those left out because they have no relevant document. `too_few`
+    says why too few of them tell something, empty if enough do; `copies` numbers the queries, the same for copies of one, if many
+    are copies. `groups` has the conversation of each query by a number, None if each has its own. `judged_only` has the values
+    after removing unjudged documents, `reversed_ties` those with tied documents in the opposite order, `equally_long` those of
+    runs that are cut at the length of the shortest, `by_rank` those in the order of ranks that contradict scores; None if
+    they are the same or unknown. `missing` says which values are missing; they are the worst ones in `values`. `labelled` has the
+    means of all questions, if the values are people's of a random sample of them.
     """
 
     measure: Measure
@@ -78,7 +78,8 @@ class DecisionData:
     by_rank: FloatArray | None = None
     missing: MissingValues | None = None
     queries: int | None = None
-    different: int | None = None
+    too_few: str = ""
+    copies: IntArray | None = None
     without_relevant: int = 0
     labelled: LabelledMeans | None = None
     groups: IntArray | None = None
@@ -244,8 +245,8 @@ def _obstacles(case: _Case) -> Iterator[tuple[Reason, str]]:
     if case.size < MIN_QUERIES:
         few = few_text(data, "a decision", case.size)
         yield "few_queries" if data.labelled is None else "few_labels", few
-    if data.labelled is None and data.different is not None and data.different < MIN_QUERIES:
-        yield "few_queries", few_different_text("a decision", len(data.values), data.different)
+    if data.labelled is None and data.too_few:
+        yield "few_queries", data.too_few
     if not (case.values != _worst(case)).any():
         yield "all_worst", f"{data.measure} is {float(data.values.flat[0]):g} for every system and query"
     if case.margin <= 0:
@@ -277,11 +278,6 @@ def few_text(data: DecisionData, what: str, effective: float) -> str:
     return f"{what} needs at least {MIN_QUERIES} conversations ({size}{worth})"
 
 
-def few_different_text(what: str, n: int, different: int) -> str:
-    """That a decision or a gate has too few different queries."""
-    return f"{what} needs at least {MIN_QUERIES} different queries (n = {n:,}, {different:,} different)"
-
-
 def no_margin_text(measure: Measure) -> str:
     """That a measure without a range from 0 to 1 has no usual margin."""
     return f"{measure} needs a margin: name it with --margin"
@@ -298,7 +294,9 @@ def _scenarios(case: _Case, chosen: Sequence[int]) -> list[ScenarioChoice]:
     }
     known = {reason: data.oriented(values) for reason, values in others.items() if values is not None}
     choose = partial(case.choose, margin=case.margin)
-    return scenario_choices(case.values, data.weights, data.missing, known, chosen, data.best_possible, choose, data.groups)
+    return scenario_choices(
+        case.values, data.weights, data.missing, known, chosen, data.best_possible, choose, data.groups, data.copies
+    )
 
 
 def _disagreements(case: _Case, chosen: Sequence[int]) -> Iterator[tuple[Reason, str]]:

@@ -12,7 +12,7 @@ from rankproof._analysis.decision.record import Decision, MissingCount, Reason, 
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import in_a_sentence, limit_text, percent
-from rankproof._statistics.decision_rule import PairEstimates, Risks, Selection, estimates_of_pairs, pair_estimates
+from rankproof._statistics.decision_rule import PairEstimates, Risks, Selection, estimates_of_pairs, group_means, pair_estimates
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure, worst_value
 
@@ -23,6 +23,7 @@ REVERSED_TIES = "with tied documents in the opposite order"
 EQUALLY_LONG = "with all rankings cut at the length of the shortest"
 BY_RANK = "with documents in the order of their ranks, which contradict their scores,"
 WITHOUT_LACKING = "without queries that a system lacks"
+COPIES_ONCE = "with copies of a query counted once"
 OTHERS_AT_BEST, ALL_AT_BEST = "with those of the other systems at their best", "with all at their best"
 """The scenarios in words."""
 _SHOWN_SYSTEMS = 3
@@ -153,8 +154,9 @@ def scenario_choices(
     best: float,
     choose: Choose,
     groups: IntArray | None = None,
+    copies: IntArray | None = None,
 ) -> list[ScenarioChoice]:
-    """The choices if missing values were not at their worst, and with `others`: the values of other rankings.
+    """The choices if missing values were not at their worst, with each of `copies` once, and with `others`: other rankings.
 
     All values are oriented so that higher is better, and `best` is the best possible one.
     """
@@ -167,11 +169,18 @@ def scenario_choices(
     estimates += (
         (_RANKINGS[reason], reason, pair_estimates(other_values, weights, groups)) for reason, other_values in others.items()
     )
+    if copies is not None and groups is None:
+        estimates.append((COPIES_ONCE, "few_queries", estimates_without_copies(values, copies)))
     choices = []
     for words, reason, differences in estimates:
         risks, selection = choose(differences)
         choices.append(ScenarioChoice(words, reason, risks, selection.systems))
     return choices
+
+
+def estimates_without_copies(values: FloatArray, copies: IntArray) -> PairEstimates:
+    """The differences of systems if each query counts once, with the mean value of its copies."""
+    return pair_estimates(group_means(values, None, copies)[0])
 
 
 def missing_scenarios(
@@ -344,5 +353,6 @@ def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:
     only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {state}"
     share = f"{100 * finding.needed:.0f}% of the unjudged ones"
     risky = f"the risk of {name} is above {limit_text(limit)}"
-    if_relevant = f"If {share} are relevant, {risky if finding.claim == 'safe' else f'{name} is not shown to be better'}"
+    relevant = "are relevant" if finding.grade is None else f"have grade {finding.grade}"
+    if_relevant = f"If {share} {relevant}, {risky if finding.claim == 'safe' else f'{name} is not shown to be better'}"
     return f"{rival} may not have been judged. {only}; of those of {rival} {other.known:,} of {other.shown:,}. {if_relevant}"

@@ -50,12 +50,24 @@ def decision_sentences(decision: Decision) -> tuple[str, ...]:
     return (
         answer,
         *(f"{same}: they count as one system." for same in copies),
+        *_too_large_margin(decision),
         *_uncovered_look(decision),
         *reused_sentences(decision.reused_replies),
         *more,
         *check_sentences(decision),
         *repeats,
     )
+
+
+def _too_large_margin(decision: Decision) -> Iterator[str]:
+    """That a margin as large as the best value lets the worst system pass."""
+    worst = worst_value(decision.measure)
+    if decision.risk is None or worst is None or decision.leader is None:
+        return
+    best = decision.of(decision.leader).value
+    if 0 < abs(best - worst) <= decision.margin:
+        margin = margin_text(decision.margin, decision.measure)
+        yield f"A margin of {margin} is no limit: with it even a system with the worst value on every query is good enough."
 
 
 def _uncovered_look(decision: Decision) -> Iterator[str]:

@@ -8,13 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankproof._analysis.compare.decision_data import (
-    conversations,
-    different_queries,
-    has_non_relevant,
-    reversed_tie_values,
-    with_relevant_documents,
-)
+from rankproof._analysis.compare.counted_queries import conversations, copied_queries, many_copies, too_few_queries
+from rankproof._analysis.compare.decision_data import has_non_relevant, reversed_tie_values, with_relevant_documents
 from rankproof._analysis.compare.joined_values import (
     JoinedValues,
     answer_values,
@@ -30,7 +25,6 @@ from rankproof._analysis.decision.decide import (
     MIN_QUERIES,
     UNEVEN_WEIGHTS,
     DecisionData,
-    few_different_text,
     few_queries_text,
     few_text,
     labelled_interval,
@@ -38,8 +32,10 @@ from rankproof._analysis.decision.decide import (
     no_margin_text,
 )
 from rankproof._analysis.decision.scenarios import (
+    COPIES_ONCE,
     REVERSED_TIES,
     MissingValues,
+    estimates_without_copies,
     missing_scenarios,
     missing_sentences,
     next_judgements,
@@ -130,6 +126,7 @@ class ChangeInput:
         whole, counted = self._joined((now, before), queries)
         joined = only_queries(whole, counted)
         gap, people = ("", None) if queries is not None else self._labelled(joined, now, before)
+        copies = None if people else copied_queries(self.inputs, joined)
         data = people or DecisionData(
             self.measure,
             joined.systems,
@@ -137,7 +134,8 @@ class ChangeInput:
             joined.weights,
             missing=joined.missing,
             queries=len(joined.queries),
-            different=different_queries(self.inputs, joined.queries),
+            too_few=too_few_queries(self.inputs, joined, copies, "the gate"),
+            copies=many_copies(copies),
             groups=conversations(self.inputs, joined.queries),
         )
         name = str(self.measure)
@@ -146,7 +144,8 @@ class ChangeInput:
         if is_same or change.risk is None or change.obstacle:
             return change
         outcome = self._outcome(data.estimates(), change)
-        if doubt := self._missing_doubt(data, change, outcome) or self._tie_doubt(joined, data, change, outcome):
+        doubts = (self._missing_doubt(data, change, outcome), self._copies_doubt(data, change, outcome))
+        if doubt := next(filter(None, doubts), "") or self._tie_doubt(joined, data, change, outcome):
             return replace(change, doubt=doubt)
         return self._with_unjudged(change, outcome, whole, data, before) if people is None else change
 
@@ -217,9 +216,7 @@ class ChangeInput:
         why = obstacle(n, weights, self.margin, amount, self.measure)
         if data.groups is not None and n > 1 and (size := data.estimates().size) < MIN_QUERIES:
             why = why or few_text(data, "the gate", size)
-        if data.different is not None and data.different < MIN_QUERIES:
-            why = why or few_different_text("the gate", n, data.different)
-        why = why or without_worst_value(self.measure, data.missing, data.systems)
+        why = why or data.too_few or without_worst_value(self.measure, data.missing, data.systems)
         apart = data.values[:, 0] - data.values[:, 1]
         difference = now - before if data.labelled is not None else weighted_mean(apart, weights)
         lacks = (
@@ -267,6 +264,13 @@ class ChangeInput:
             if other != outcome:
                 return scenario_text(words, missing, data.systems, f"the check {_VERBS[outcome]}", f"it {_VERBS[other]}")
         return ""
+
+    def _copies_doubt(self, data: DecisionData, change: BaselineChange, outcome: GateOutcome) -> str:
+        """That the outcome is another one if copies of a query count once; empty if it is not."""
+        if outcome == "unsure" or data.copies is None or data.groups is not None:
+            return ""
+        other = self._outcome(estimates_without_copies(data.oriented(data.values), data.copies), change)
+        return "" if other == outcome else f"the check {_VERBS[outcome]}; {COPIES_ONCE} it {_VERBS[other]}"
 
     def _tie_doubt(self, joined: JoinedValues, data: DecisionData, change: BaselineChange, outcome: GateOutcome) -> str:
         """That the outcome depends on the order of ties in this build; empty if it does not."""

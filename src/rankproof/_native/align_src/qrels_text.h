@@ -41,7 +41,7 @@ static inline bool is_other_second(FirstSecond *first, Slice text) {
 
 /* Whether the second column must be read in Python: it may say who judged, or has more than one value. */
 static inline bool is_second_read_in_python(FirstSecond *first, Slice text) {
-    return is_other_second(first, text) || (RARELY(text.size > 2 || (unsigned char)text.at[0] > '9') && is_mark(text));
+    return is_other_second(first, text) || (RARELY(text.size > 1 || (unsigned char)text.at[0] > '9') && is_mark(text));
 }
 
 ALWAYS_INLINE Outcome take_judgement(void *context, const char *text, const Column *columns) {

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from rankproof._analysis.band_tables import describe_bands, profile_for, rated_measure
 from rankproof._analysis.bands import builtin_profiles
-from rankproof._analysis.compare.decision_data import conversations, with_relevant_documents
+from rankproof._analysis.compare.counted_queries import conversations
+from rankproof._analysis.compare.decision_data import with_relevant_documents
 from rankproof._analysis.compare.joined_values import common_values, only_queries
 from rankproof._analysis.compare.segment_differences import compared_pairs, segment_tables
 from rankproof._analysis.inputs import AnalysisInput

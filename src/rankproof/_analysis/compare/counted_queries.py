@@ -1,0 +1,181 @@
+"""How many queries count: copies of queries, turns of conversations, and what systems were not asked or did not answer."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from rankproof._analysis.compare.joined_values import JoinedValues
+from rankproof._analysis.decision.decide import MIN_QUERIES
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.answers import SESSION_FIELD
+from rankproof._data.arrays import IntArray
+from rankproof._data.dataset import Query
+from rankproof._data.text import pluralise
+from rankproof._statistics.decision_rule import group_means
+from rankproof.errors import for_message
+
+_MAX_DIFFERENT, _FEW_COPIES = 0.8, 0.99
+"""Up to these shares of different queries there are a note, and a scenario."""
+
+_WORD = re.compile(r"\w+")
+_FEWEST_DOCUMENTS = 3
+"""Fewer equal documents are no sign that two queries without texts are copies."""
+
+
+def too_few_queries(inputs: AnalysisInput, joined: JoinedValues, copies: IntArray | None, what: str) -> str:
+    """Why a decision or a gate has too few queries whatever their number: those that tell something; empty if it has enough."""
+    n = len(joined.queries)
+    if n < MIN_QUERIES:
+        return ""
+    if copies is not None and (different := len(np.unique(copies))) < MIN_QUERIES:
+        return f"{what} needs at least {MIN_QUERIES} different queries (n = {n:,}, {different:,} different)"
+    by_answers = joined.measures[0].kind == "answer"
+    query = "questions" if by_answers else "queries"
+    if joined.asked is not None:
+        asked = joined.asked.astype(np.int64)
+        shared = asked.T @ asked
+        first, second = np.unravel_index(int(shared.argmin()), shared.shape)
+        if shared[first, second] < MIN_QUERIES:
+            both = " and ".join(for_message(joined.systems[at]) for at in sorted((int(first), int(second))))
+            size = f"n = {n:,}, {shared[first, second]:,} of both"
+            return f"{what} needs at least {MIN_QUERIES} {query} that {both} were both asked ({size}): ask both the same {query}"
+    answered = _answered(inputs, joined, by_answers=by_answers)
+    if answered < MIN_QUERIES:
+        return f"{what} needs at least {MIN_QUERIES} {query} with a result of any system (n = {n:,}, {answered:,} with one)"
+    return ""
+
+
+def _answered(inputs: AnalysisInput, joined: JoinedValues, *, by_answers: bool) -> int:
+    """How many queries have an answer, or a document, of any system; a value above 0 shows it without reading rankings."""
+    if by_answers:
+        return len(joined.queries) if joined.missing is None else int((~joined.missing.no_answer).any(axis=1).sum())
+    valued = joined.values[0].any(axis=1)
+    if valued.sum() >= MIN_QUERIES or any(name not in inputs.runs for name in joined.systems):
+        return len(joined.queries)
+    queries = frozenset(joined.queries)
+    known = {query for name in joined.systems for query, docs in _documents(inputs, name, queries).items() if docs}
+    return sum(query in known for query in joined.queries)
+
+
+def _documents(inputs: AnalysisInput, system: str, queries: Container[str]) -> dict[str, frozenset[str]]:
+    """The documents that a system retrieved for these queries."""
+    run = inputs.runs[system]
+    spans = zip(run.queries, pairwise(run.offsets.tolist()), strict=True)
+    return {query: frozenset(run.docs[start:end]) for query, (start, end) in spans if query in queries}
+
+
+def copied_queries(inputs: AnalysisInput, joined: JoinedValues) -> IntArray | None:
+    """A number for each query, the same for copies of one query; None without copies.
+
+    Copies have the same text, reference, judgements and contexts of answers; without texts the same judgements, values and
+    documents of each system.
+    """
+    texts: Mapping[str, Query] = inputs.texts or {}
+    own = [_plain(texts[query].text) if query in texts else "" for query in joined.queries]
+    if not any(own):
+        return _copied_results(inputs, joined)
+    if len({text or query for text, query in zip(own, joined.queries, strict=True)}) == len(own):
+        return None
+    return _numbered([_content(inputs, query) if text else query for text, query in zip(own, joined.queries, strict=True)])
+
+
+def _plain(text: str) -> str:
+    """The words of a text, or its signs if it has none; case and punctuation make no other question."""
+    return " ".join(_WORD.findall(text.casefold())) or text.strip()
+
+
+def _numbered(keys: Sequence[Hashable]) -> IntArray | None:
+    numbers: dict[Hashable, int] = {}
+    copies = [numbers.setdefault(key, len(numbers)) for key in keys]
+    return None if len(numbers) == len(copies) else np.array(copies, dtype=np.int64)
+
+
+def _copied_results(inputs: AnalysisInput, joined: JoinedValues) -> IntArray | None:
+    """The copies among queries without texts, by their judgements, values and documents."""
+    by_query = np.ascontiguousarray(joined.values.transpose(1, 0, 2))
+    judged = [frozenset(inputs.qrels.get(query, {}).items()) for query in joined.queries]
+    # A query without judgements is no copy.
+    keys = [(docs or query, row.tobytes()) for query, row, docs in zip(joined.queries, by_query, judged, strict=True)]
+    repeated = {key for key, count in Counter(keys).items() if count > 1}
+    known = [name for name in joined.systems if name in inputs.runs]
+    if not repeated or not known:
+        return None
+    possible = {query for query, key in zip(joined.queries, keys, strict=True) if key in repeated}
+    runs = [_documents(inputs, name, possible) for name in known]
+    shown = {query: tuple(own.get(query, frozenset()) for own in runs) for query in possible}
+    copied = {query for query, docs in shown.items() if len(frozenset().union(*docs)) >= _FEWEST_DOCUMENTS}
+    rows = zip(joined.queries, keys, strict=True)
+    copies = _numbered([(key, shown[query]) if query in copied else query for query, key in rows])
+    if copies is None:
+        return None
+    firsts = [joined.queries[at] for at in sorted(np.unique(copies, return_index=True)[1].tolist())]
+    return None if _number_documents([shown[query] for query in firsts if query in copied]) else copies
+
+
+def _number_documents(shown: Sequence[Sequence[frozenset[str]]]) -> bool:
+    """Whether queries number their own documents, so that different ones have the same; also if there is only one query."""
+    documents = [frozenset().union(*docs) for docs in shown]
+    alike = sum(2 * len(docs & other) > len(docs) for docs, other in pairwise(documents))
+    return 2 * alike >= len(documents) - 1
+
+
+def _content(inputs: AnalysisInput, query: str) -> Hashable:
+    """What makes a query with a text another one."""
+    assert inputs.texts is not None
+    answers = (own.get(query) for own in inputs.answers.values())
+    given = [answer.given for answer in answers if answer is not None and answer.given is not None]
+    contexts = tuple(tuple(inputs.contexts.get(doc, doc) for doc in docs) for docs in given)
+    own = inputs.texts[query]
+    return _plain(own.text), repr(own.fields.get("reference")), frozenset(inputs.qrels.get(query, {}).items()), contexts
+
+
+def many_copies(copies: IntArray | None, most: float = _FEW_COPIES) -> IntArray | None:
+    """The copies if at most this share of the queries differ, so that a decision must be the same if each query counts once."""
+    return copies if copies is not None and len(np.unique(copies)) <= most * len(copies) else None
+
+
+def conversations(inputs: AnalysisInput, queries: Sequence[str]) -> IntArray | None:
+    """The conversation of each query by a number; None if no two queries are turns of one."""
+    texts: Mapping[str, Query] = inputs.texts or {}
+    sessions = [str(texts[query].fields.get(SESSION_FIELD) or "") if query in texts else "" for query in queries]
+    known = set(filter(None, sessions))
+    if len(known) == len(sessions) - sessions.count(""):
+        return None
+    numbers = {session: number for number, session in enumerate(sorted(known))}
+    own = [numbers.get(session, len(numbers) + at) for at, session in enumerate(sessions)]
+    return np.array(own, dtype=np.int64)
+
+
+def conversations_note(groups: IntArray | None, counted: str) -> Iterator[str]:
+    """That turns of a conversation depend on each other, and what counts them together."""
+    if groups is not None:
+        yield f"the {len(groups):,} questions are of {pluralise(len(np.unique(groups)), 'conversation')}: {counted}"
+
+
+def by_conversation(joined: JoinedValues, groups: IntArray | None) -> JoinedValues:
+    """The mean of each conversation, with its turns as its weight; the values as they are without conversations."""
+    if groups is None or len(np.unique(groups)) == len(groups):
+        return joined
+    by_measure = [group_means(values, joined.weights, groups) for values in joined.values]
+    weights = by_measure[0][1]
+    return replace(
+        joined,
+        queries=tuple(f"conversation {at}" for at in range(len(weights))),
+        values=np.array([values for values, _ in by_measure]),
+        weights=None if (weights == weights[0]).all() else weights,
+        missing=None,
+        asked=None,
+    )
+
+
+def repeated_queries_note(copies: IntArray | None) -> Iterator[str]:
+    """A note if many queries are copies of others."""
+    if (many := many_copies(copies, _MAX_DIFFERENT)) is not None:
+        different = pluralise(len(np.unique(many)), "different query", "different queries")
+        yield f"the {len(many):,} queries are {different}: give copies one id if they are repeats, so that they count once"
