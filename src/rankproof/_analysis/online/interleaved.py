@@ -9,6 +9,7 @@ import numpy as np
 from rankproof._analysis.online.estimates import LiveEstimate, SessionValues, SystemValue, ratio_of, sums_by
 from rankproof._analysis.online.metrics import NetPreference
 from rankproof._data.arrays import BoolArray, FloatArray
+from rankproof._importers.search_log.columns import chunks
 from rankproof._importers.search_log.log import NO_TEAM, SHARED, Codes, Draft, Events, SearchLog
 from rankproof._interleaving.credit import pairwise_credit, probabilistic_credit
 from rankproof._interleaving.methods import PAIRWISE, PROBABILISTIC
@@ -94,11 +95,13 @@ def teams_of(log: SearchLog, clicks: Events) -> Codes:
     """The system behind each clicked document: that of its place in the list, else the one that the event names."""
     if not len(log.sessions.teams):
         return clicks.team
-    listed = np.flatnonzero(clicks.slot > 0)
-    slot_team = log.sessions.teams[log.sessions.offsets[clicks.session[listed]] + clicks.slot[listed] - 1]
-    teams = clicks.team.astype(np.promote_types(clicks.team.dtype, slot_team.dtype))
-    is_known = slot_team != NO_TEAM
-    teams[listed[is_known]] = slot_team[is_known]
+    sessions = log.sessions
+    teams = clicks.team.astype(np.promote_types(clicks.team.dtype, sessions.teams.dtype))
+    for rows in chunks(len(clicks)):
+        place = np.where(clicks.slot[rows] > 0, sessions.offsets[clicks.session[rows]] + clicks.slot[rows] - 1, -1)
+        of_slot = sessions.teams[place]
+        is_known = (place >= 0) & (of_slot != NO_TEAM)
+        teams[rows][is_known] = of_slot[is_known]
     return teams
 
 

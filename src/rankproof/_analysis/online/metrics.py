@@ -64,12 +64,15 @@ class FirstClickRR(LiveMetric):
     example = "FirstClickRR"
 
     def of_sessions(self, log: SearchLog, clicks: Events) -> FloatArray:
-        order = np.lexsort((clicks.rank, clicks.place if np.isnan(clicks.time).all() else clicks.time, clicks.session))
-        session, rank = clicks.session[order], clicks.rank[order]
-        first = np.ones(len(order), dtype=bool)
-        first[1:] = session[1:] != session[:-1]
         values = np.zeros(len(log.sessions))
-        values[session[first]] = 1.0 / rank[first].astype(np.float64)
+        if not len(clicks):
+            return values
+        unknown = np.isnan(clicks.time)
+        when = clicks.place if unknown.all() else np.where(unknown, np.inf, clicks.time)
+        starts = np.flatnonzero(np.diff(clicks.session, prepend=-1))
+        first = np.repeat(np.minimum.reduceat(when, starts), np.diff(starts, append=len(clicks)))
+        rank = np.where(when == first, clicks.rank, np.iinfo(clicks.rank.dtype).max)
+        values[clicks.session[starts]] = 1.0 / np.minimum.reduceat(rank, starts).astype(np.float64)
         return values
 
 

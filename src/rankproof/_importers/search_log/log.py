@@ -71,7 +71,7 @@ class Sessions:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Events:
-    """One row per event that counts: the first of its session, document and action.
+    """One row per event that counts: the first of its session, document and action. Those of a session are together.
 
     `slot` is the place of the document in the list of its session, from 1, and 0 for an event about no document that was shown;
     `rank` the rank there. `named_rank` is the rank and `team` the system that the event itself names, -1 and NO_TEAM if none.
