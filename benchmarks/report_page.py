@@ -34,7 +34,7 @@ SORTED = """async () => {
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   return performance.now() - start;
 }"""
-LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
+READY = "rankproof.ready.then(() => performance.now())"
 
 
 def results_of(depth: int) -> ExperimentResult:
@@ -106,8 +106,7 @@ def in_browser(text: bytes, rounds: int) -> tuple[float, float]:
 def _seen(browser: Any, path: Path) -> tuple[float, float]:
     page = browser.new_page()
     page.goto(path.as_uri())
-    page.wait_for_function(f"{LOADED} > 0")
-    found = page.evaluate(LOADED), page.evaluate(SORTED)
+    found = page.evaluate(READY), page.evaluate(SORTED)
     page.close()
     return found
 

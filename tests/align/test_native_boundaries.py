@@ -83,6 +83,19 @@ def test_a_character_behind_an_escape_is_read_as_in_python(point: int) -> None:
             assert_same_in_both("json", text, "run", ParseOptions(), block)
 
 
+@pytest.mark.parametrize("space", ["\n", "\t", "\r", "\x01", ""])
+def test_a_text_of_json_ends_at_its_quote_alone(space: str) -> None:
+    for row in (
+        '{"q%s: {"d": 1}}',
+        '{"q": {"d%s: 1}}',
+        '[{"qid%s: "q", "did": "d", "score": 1}]',
+        '[{"qid": "q%s, "did": "d", "score": 1}]',
+    ):
+        for text in (row % space, row % (space + space)):
+            assert_same_in_both("json", text.encode(), "run", ParseOptions(), 1 << 18)
+            assert_same_in_both("jsonl", text.strip("[]").encode(), "run", ParseOptions(), 1 << 18)
+
+
 @pytest.mark.parametrize("fields", [63, 64, 65, 66, 130])
 def test_a_row_of_json_with_many_fields_is_read_as_in_python(fields: int) -> None:
     row = json.dumps({"qid": "q", "did": "d", "score": 1.5} | {f"field{at}": at for at in range(fields - 3)})

@@ -7,7 +7,7 @@ import pytest
 
 from rankproof import evaluate
 from rankproof._analysis.chance import expected_value
-from rankproof.measures import parse_measure
+from rankproof.measures import RandomRanking, parse_measure
 
 NAMES = (
     *("P@1", "P@3", "P@9", "R@2", "R@9", "Success@1", "Success@3", "Success@9", "RR", "RR@2", "AP", "AP@3"),
@@ -71,3 +71,9 @@ def test_millions_of_documents_are_no_trouble() -> None:
     value = expected_value(parse_measure("RR"), [1], 1_000_000)
     assert value is not None
     assert value == pytest.approx((np.log(1e6) + np.euler_gamma) / 1e6, rel=1e-6)
+
+
+@pytest.mark.parametrize("measure", ["AP", "AP@1", "RR", "P@1", "nDCG@10"])
+def test_a_corpus_of_one_relevant_document_has_the_value_1_by_chance(measure: str) -> None:
+    assert parse_measure(measure).chance(RandomRanking((1,), 1)) == 1.0
+    assert parse_measure(measure).chance(RandomRanking((0,), 1)) == 0.0

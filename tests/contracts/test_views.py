@@ -64,6 +64,18 @@ def searches() -> pandas.DataFrame:
     return pandas.DataFrame(rows)
 
 
+def preferred() -> rp.types.PreferenceResult:
+    """Preferences between systems with hostile names, by people with hostile names."""
+    from rankproof._analysis.preferences import analyse_preferences
+    from rankproof._formats.preferences import Preference
+
+    first, second = STRINGS[:2]
+    people = (f"human:{name}" for name in STRINGS)
+    return analyse_preferences(
+        [Preference(name, first, second, first, first, who) for name, who in zip(STRINGS, people, strict=True)]
+    )
+
+
 def checked_sample() -> rp.types.SampleCheck:
     """A sample of hostile queries, checked with the same log."""
     from rankproof._api.live import check_sample
@@ -89,6 +101,7 @@ VALUES: dict[type, Callable[[], Any]] = {
     rp.types.MeasureResult: lambda: results().result.systems[0].measures["nDCG@10"],
     rp.types.Comparison: comparison,
     rp.types.Decision: lambda: comparison().decision,
+    rp.types.PreferenceResult: preferred,
     rp.types.Explanation: lambda: rp.explain(results(), query=STRINGS[0]),
     rp.types.Audit: lambda: rp.audit(results()),
     rp.types.Segments: lambda: rp.segments(results(), by="category"),

@@ -624,3 +624,22 @@ def test_a_measure_is_shown_as_it_is_written(name: str, written: str | None) -> 
 def test_the_name_of_a_judge_has_no_characters_of_the_notation(judge: Any) -> None:
     with pytest.raises(UsageError, match=r"judge .* is not the name of a judge"):
         parse_measure("Faithfulness")(judge=judge)
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "tables"),
+    [
+        ("Utilisation", BRIDGE, ("reference-contexts", "reference-answer")),
+        ("Utilisation", ABSTAINED, ("reference-contexts",)),
+        ("Noise(from='relevant')", UNANSWERABLE, ("answer-contexts",)),
+        ("ClaimP", THREE, ("answer-reference",)),
+        ("ClaimR", THREE, ("reference-answer",)),
+        ("ClaimF1", THREE, ("answer-reference", "reference-answer")),
+        ("ClaimP", replace(THREE, references=("First.", "Second.")), ("answer-reference", "reference-answer")),
+        ("Faithfulness", ABSTAINED, ("answer-contexts",)),
+    ],
+)
+def test_a_judge_is_asked_for_the_tables_that_the_value_of_a_case_needs(
+    name: str, case: AnswerCase, tables: tuple[str, ...]
+) -> None:
+    assert measure_of(name, JUDGE).needed(case) == tables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -9,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.measures import (
     ANSWER_MEASURES,
     MEASURES,
     TEXT_MEASURES,
     Measure,
+    _base,
     default_measures,
     nDCG,
     parse_measure,
@@ -281,3 +284,44 @@ def test_a_gain_is_at_most_ten_to_the_fifteenth() -> None:
     assert str(parse_measure("DCG(gain={1:1e15})@10")) == "DCG(gain={1:1000000000000000})@10"
     with pytest.raises(UsageError, match="is not between 0 and 1e"):
         parse_measure("DCG(gain={1:1000000000000001})@10")
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "step", "bounds"),
+    [
+        (_base.CUTOFF, "cutoff", 1, (1, None, None, None)),
+        (_base.REL, "rel", 1, (1, 1000, None, None)),
+        (_base.MAX_GRADE, "max_grade", 1, (1, 1000, None, None)),
+        (_base.RECALL, "recall", 0.01, (0, 1, None, None)),
+        (_base.P, "p", 0.01, (None, None, 0, 1)),
+        (_base.BETA, "beta", 0.01, (0, None, None, None)),
+    ],
+)
+def test_the_bounds_that_a_parameter_states_are_those_that_are_checked(
+    option: Option, name: str, step: float, bounds: tuple[float | None, ...]
+) -> None:
+    assert (option.least, option.most, option.above, option.below) == bounds
+    check = _base.PARAMETER_CHECKS[name]
+    least, most, above, below = bounds
+    allowed = [value for value in (least, most) if value is not None]
+    # A grade above the highest one is refused where grades are read.
+    outside = [value + sign * step for value, sign in ((least, -1), (most, 1)) if value not in (None, 1000)]
+    for value in allowed:
+        assert check(value) == value
+    for value in [*outside, *(value for value in (above, below) if value is not None)]:
+        with pytest.raises(UsageError):
+            check(value)
+
+
+@pytest.mark.parametrize(
+    ("gains", "message"),
+    [
+        ("1:3:4", 'gain "3:4" is not a number'),
+        ("1", 'cannot read "1" as gains'),
+        ("1:3,1=4", 'a grade occurs twice in "1:3,1=4"'),
+        ("x:3", 'grade "x" is not a number'),
+    ],
+)
+def test_gains_that_cannot_be_read_are_named(gains: str, message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        parse_measure(f"nDCG(gain={{{gains}}})@10")

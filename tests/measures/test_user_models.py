@@ -175,3 +175,23 @@ def test_each_nearly_err_names_its_equation(equation: str) -> None:
     measure, number = parse_measure(f"NERR{equation}"), equation.partition("@")[0]
     assert measure.title == f"Nearly ERR, equation {number}"
     assert measure.source.endswith(f"eq. {number}; cwl_eval NERR-EQ{number}")
+
+
+def test_parts_of_a_ranking_without_unjudged_documents_are_found_in_the_whole_ranking() -> None:
+    """Each part is the place of its document among all hits, as grades below 0 are left out with the unjudged ones."""
+    hits = aligned({"q": {"a": 2, "b": -1, "c": 1}}, {"q": ranked(["b", "a", "x", "c"])})
+    parts = parse_measure("nDCG(judged_only=True)@10").parts(hits)
+    assert parts is not None
+    assert parts.hits is hits
+    assert hits.grades[parts.at].tolist() == [2, 1]
+    judged = aligned({"q": {"a": 2, "c": 1}}, {"q": ranked(["a", "c"])})
+    parts = parse_measure("nDCG(judged_only=True)@10").parts(judged)
+    assert parts is not None
+    assert (parts.hits is judged, parts.at.tolist()) == (True, [0, 1])
+
+
+@pytest.mark.parametrize("name", ["P", "R", "Success", "Rprec_mult", "IPrec", "P_avgjg", "Rprec_mult_avgjg"])
+def test_a_measure_without_what_it_needs_has_no_values(name: str) -> None:
+    hits = aligned({"q": {"a": 1}}, {"q": ranked(["a"])})
+    with pytest.raises(UsageError, match=f"{name} needs a "):
+        getattr(rp.measures, name).values(hits)

@@ -185,7 +185,7 @@ def test_snippets_have_one_length_that_shrinks_with_their_number() -> None:
     documents = DocumentList()
     documents.indices_of([f"d{at}" for at in range(60_000)])
     texts = documents.columns({f"d{at}": "x" * 1_000 for at in range(60_000)}, {}, {}, {})["texts"]
-    assert {len(str(text)) for text in texts} == {181}
+    assert {len(str(text)) for text in texts} == {81}
 
 
 def test_a_title_length_is_in_utf16_units() -> None:

@@ -33,7 +33,7 @@ FAST_TESTS = f"not slow and {TESTS}"
 """Those of `make test` among them."""
 Functions = dict[tuple[str, int], list[FunctionType]]
 _OPTIONS = ("-q", "--tb=short", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants")
-TEST_SECONDS = 20
+TEST_SECONDS = 48
 """A fast test of a mutant that takes so many seconds of processor time does not end."""
 _LIMITS = {resource.RLIMIT_DATA: 8 << 30, resource.RLIMIT_FSIZE: 1 << 30, resource.RLIMIT_CORE: 0}
 

@@ -108,8 +108,9 @@ def _reordered_depth(inputs: AnalysisInput, system: str) -> int | None:
 def judged_ranking(inputs: AnalysisInput, system: str) -> Run:
     """The system's judged documents in its order; a negative grade means unjudged."""
     judged = {
-        query: [doc for doc in ranked_list.docs if inputs.qrels.get(query, {}).get(doc, -1) >= 0]
+        query: [] if grades.keys().isdisjoint(ranked_list.docs) else [doc for doc in ranked_list.docs if grades.get(doc, -1) >= 0]
         for query, ranked_list in ranked_lists(inputs, system).items()
+        for grades in (inputs.qrels.get(query, {}),)
     }
     rankings = ((docs, -np.arange(len(docs), dtype=np.float64)) for docs in judged.values())
     return Run.from_rankings(system, list(judged), rankings)
@@ -128,6 +129,8 @@ def _best_order(inputs: AnalysisInput, pool: Mapping[str, Sequence[str]], name: 
 
 def _ranking(docs: Sequence[str], grades: Mapping[str, int], gain: GainScheme) -> tuple[list[str], FloatArray]:
     """The documents in the best order, with scores that fall by one per rank."""
+    if grades.keys().isdisjoint(docs):
+        return list(docs), -np.arange(len(docs), dtype=np.float64)
     values = gains(np.array([grades.get(doc, 0) for doc in docs], dtype=np.int64), gain)
     # Stable, so that documents of equal gain keep their order.
     order = np.argsort(-values, kind="stable").tolist()

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from typing import Literal, NamedTuple, Protocol
 
@@ -263,13 +264,14 @@ def count_constraints(text: str) -> int | None:
     """The topic and the constraints after it, 0 for a text without words; None if most letters are not Latin."""
     plain = _plain(text)
     letters = [char for char in plain if char.isalpha()]
-    latin = sum(unicodedata.name(char, "").startswith("LATIN ") for char in letters)
+    latin = sum(char.isascii() or unicodedata.name(char, "").startswith("LATIN ") for char in letters)
     # The markers are English words, and scripts without spaces have no words to match.
     if 2 * latin < len(letters):
         return None
     return 1 + len(constraint_markers(text)) if any(char.isalnum() for char in plain) else 0
 
 
+@lru_cache(maxsize=1 << 15)
 def complexity_of(text: str) -> str | None:
     """The class of the query: simple, moderate or complex; None if it has no words or its constraints cannot be counted."""
     count = count_constraints(text)

@@ -206,6 +206,8 @@ def relevant_docs(grades: Mapping[str, int], rel: int) -> list[str]:
 def _ranked_list(inputs: AnalysisInput, query: str, columns: QueryColumns) -> RankedList:
     read_options = inputs.read_options
     docs, scores, keys = columns
+    if read_options.depth is None and not read_options.judged_only and bool(np.all(keys[1:] < keys[:-1])):
+        return RankedList(tuple(docs), scores, keys)
     order: IntArray = best_first_order(docs, keys)[: read_options.depth]
     if read_options.judged_only:
         grades = inputs.qrels[query]

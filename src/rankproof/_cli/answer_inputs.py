@@ -228,17 +228,17 @@ def _from_folder(args: argparse.Namespace) -> AnswerSource:
     )
 
 
-def _lacks_queries(path: str) -> bool:
-    """Whether the file is a table without the columns of queries, an id and a text."""
-    from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES, normalised_name
+def _look_like_logs(paths: Sequence[str]) -> bool:
+    """Whether the files are no queries and answers: the first has no texts, or all are tables with the same columns."""
+    from rankproof._formats.columns import TEXT_NAMES, normalised_name
     from rankproof._formats.source_table import open_table
     from rankproof._io.open import open_source
 
     try:
-        names = {*map(normalised_name, open_table(open_source(path)).names)}
+        columns = [frozenset(map(normalised_name, open_table(open_source(path)).names)) for path in paths]
     except InputError:
         return False
-    return names.isdisjoint(TEXT_ID_NAMES["query"]) and names.isdisjoint(TEXT_NAMES)
+    return columns[0].isdisjoint(TEXT_NAMES) or (len(paths) > 1 and len({*columns}) == 1)
 
 
 def _from_files(args: argparse.Namespace) -> LoggedAnswers:
@@ -248,7 +248,7 @@ def _from_files(args: argparse.Namespace) -> LoggedAnswers:
     from rankproof._io.open import open_source
 
     path, *paths = args.files
-    if os.path.isfile(path) and _lacks_queries(path):
+    if all(map(os.path.isfile, args.files)) and _look_like_logs(args.files):
         read_logs(args.files, args.name)
     if not paths and os.path.isfile(path):
         what = f"{for_message(path)} is no RAG log with answers or contexts, and there is no file of answers after it"

@@ -97,9 +97,16 @@ def best_first_order(docs: Sequence[str], keys: FloatArray) -> IntArray:
 def ranked_documents(run: Run) -> dict[str, list[str]]:
     """The documents of each query, best first."""
     rankings = {}
-    for query, start, end in zip(run.queries, run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True):
+    starts, ends = run.offsets[:-1].tolist(), run.offsets[1:].tolist()
+    # Where the next score is lower everywhere, a slice is in order.
+    falls = np.append(run.scores[1:] < run.scores[:-1], True)
+    unordered = np.concatenate(([0], np.cumsum(~falls))).tolist()
+    for query, start, end in zip(run.queries, starts, ends, strict=True):
         docs = run.docs[start:end]
-        rankings[query] = [docs[at] for at in best_first_order(docs, run.scores[start:end]).tolist()]
+        is_ordered = end - start < 2 or unordered[end - 1] == unordered[start]
+        rankings[query] = (
+            list(docs) if is_ordered else [docs[at] for at in best_first_order(docs, run.scores[start:end]).tolist()]
+        )
     return rankings
 
 

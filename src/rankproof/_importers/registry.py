@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
 from typing import Annotated, Any
@@ -131,22 +131,28 @@ def check_settings(name: str, importer: Importer, settings: Mapping[str, str]) -
 
 def _detected_importer(source: ImportSource, options: ImportOptions) -> str:
     """The importer of the source; if a setting names a column of a RAG log, that or one with the same settings."""
-    columns = COLUMN_SETTINGS.keys() & options.settings.keys()
+    columns = {_with_dashes(name, COLUMN_SETTINGS) for name in options.settings} & COLUMN_SETTINGS.keys()
     if not columns:
         return detect_importer(source)
     names = [name for name in _recognised_names(source, []) if columns <= importer_named(name).settings.keys()]
     return names[0] if len(names) == 1 else LOG
 
 
-def split_settings(settings: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+def split_settings(settings: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
     """The settings, those in one text apart: `question=ask,answer=reply`; a comma before another word belongs to the value."""
     separated: dict[str, str] = {}
-    known = "|".join(map(re.escape, names)) or "$."
+    known = "|".join(re.escape(name).replace(r"\-", "[-_]") for name in names) or "$."
     for name, value in settings.items():
-        first, *others = re.split(rf",(?=(?:{known})=)", value)
-        separated[name] = first
-        separated |= {key: text for key, _, text in (other.partition("=") for other in others)}
+        for part in re.split(rf",(?=(?:{known})=)", f"{name}={value}"):
+            key, _, text = part.partition("=")
+            separated[_with_dashes(key, names)] = text
     return separated
+
+
+def _with_dashes(name: str, known: Collection[str]) -> str:
+    """The name of a setting, which may be written with underscores as columns are."""
+    plain = name.replace("_", "-")
+    return plain if plain in known and name not in known else name
 
 
 def _check_options(name: str, importer: Importer, options: ImportOptions) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from rankproof._data.answers import Answer, References
 from rankproof._data.claims import CLAIM_TABLES, VERDICTS, ClaimVerdict, tables_in_order
 from rankproof._data.sentences import sentence_spans
@@ -45,8 +47,10 @@ def round_number(value: float, digits: int = VALUE_DIGITS) -> float | int | None
 
 
 def round_column(values: Iterable[float | None], digits: int = VALUE_DIGITS) -> list[float | int | None]:
-    """The rounded numbers of a column; None stays None."""
-    return [None if value is None else round_number(value, digits) for value in values]
+    """The rounded numbers of a column as integers where they are; None for those that are missing or not finite."""
+    numbers = np.round(np.array([math.nan if value is None else value for value in values], np.float64), digits)
+    rounded = [int(number) if number.is_integer() else number for number in numbers.tolist()]
+    return rounded if np.isfinite(numbers).all() else [number if math.isfinite(number) else None for number in rounded]
 
 
 _TEXT_LENGTHS = (600, 400, 240, 120, 60, 0)

@@ -27,7 +27,7 @@ from rankproof.measures._base import Measure
 from rankproof.measures._claim_base import judge_of_measure
 
 SNIPPET_LENGTHS = (300, 240, 180, 120, 80, 50, 25, 0)
-MAX_TEXT_SIZE = 14_000_000
+MAX_TEXT_SIZE = 6_000_000
 MAX_FIELD_SIZE = 300_000
 
 
@@ -43,7 +43,8 @@ class DocumentList:
 
     def indices_of(self, docs: Iterable[str]) -> list[int]:
         """The indices of several documents."""
-        return [self.index_of(doc) for doc in docs]
+        known = self._indices
+        return [known.setdefault(doc, len(known)) for doc in docs]
 
     def columns(
         self,
@@ -373,7 +374,7 @@ def _first_relevant_ranks(results: ExperimentResult, grades: Grades, ranked: Ran
 
 
 def _unjudged_counts(results: ExperimentResult, grades: Grades, ranked: RankedSystem) -> list[int]:
-    return [sum(doc not in grades[query] for doc in top) for query, top in zip(results.queries, ranked.tops, strict=True)]
+    return [len(top) - len(grades[query].keys() & top) for query, top in zip(results.queries, ranked.tops, strict=True)]
 
 
 def _details(

@@ -246,7 +246,8 @@ class RougeL(TextMeasure):
 
     def score(self, answer: str, reference: str) -> float:
         actual, expected = (rouge_words(text) for text in (answer, reference))
-        return 2 * lcs_length(actual, expected) / (len(actual) + len(expected)) if actual and expected else 0.0
+        both = len(actual) + len(expected)
+        return 2 * lcs_length(actual, expected) / both if both else 0.0
 
 
 ROUGE_L = RougeL()
@@ -283,7 +284,7 @@ class SharedWords:
     def f1(self) -> float:
         """Twice the shared words divided by the words of both, 0 where either has none."""
         both = len(self.answer) + len(self.reference)
-        return 2 * len(self.shared) / both if self.answer and self.reference else 0.0
+        return 2 * len(self.shared) / both if both else 0.0
 
 
 def shared_words(answer: str, reference: str, *, stop_words: Collection[str] = ()) -> SharedWords:

@@ -167,7 +167,7 @@ def _name_of(name: str, what: str, example: str) -> Callable[[object], str]:
 
 
 CUTOFF = Option("the number of documents, or contexts, that count", least=1, unset="all, if the measure allows that")
-REL = Option("the lowest grade that counts as relevant", least=0, most=1000, unset="that of the evaluation, else 1")
+REL = Option("the lowest grade that counts as relevant", least=1, most=1000, unset="that of the evaluation, else 1")
 MAX_GRADE = Option("the highest grade", least=1, most=1000, unset="that of the judgements")
 GAIN = Option("what a grade is worth: linear, exp, or the gain of each grade")
 RECALL = Option("the recall from which on precision counts", least=0, most=1, unset="required")

@@ -25,7 +25,7 @@ class CitedSentence:
 
     claim: Claim
     cites: tuple[int, ...]
-    invented: int = 0
+    invented: int
 
 
 def cited_sentences(case: AnswerCase) -> list[CitedSentence]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from rankproof._analysis.baselines import UpperBound
 from rankproof._analysis.inputs import AnalysisInput
@@ -192,7 +193,7 @@ def rank_moves(rankings: Rankings, others: Rankings, relevant: Mapping[str, Coll
 
 
 def _ranks(docs: Collection[str]) -> dict[str, int]:
-    return {doc: rank for rank, doc in enumerate(docs, start=1)}
+    return dict(zip(docs, count(1), strict=False))
 
 
 def _ranked(inputs: AnalysisInput, system: str) -> Rankings:

@@ -38,16 +38,18 @@ def move_charts(context: ReportContext) -> Iterator[SvgChart]:
         best = sorted(context.oriented_values, key=lambda name: -context.oriented_values[name])[:_BEST]
         runs = tuple(run for run in runs if run.name in best)
     others = {run.name: other for run in runs if run.kind != "answer" and (other := context.results.compared_with(run))}
-    ranks = {name: _relevant_ranks(context, name) for name in sorted({*others, *others.values()})}
+    inputs = context.inputs
+    relevant = {query: frozenset(relevant_docs(inputs.qrels[query], inputs.rel)) for query in inputs.result.queries}
+    ranks = {name: _relevant_ranks(context, name, relevant) for name in sorted({*others, *others.values()})}
     for name, other in others.items():
         yield _move_chart(other, name, _document_moves(ranks[other], ranks[name]))
 
 
-def _relevant_ranks(context: ReportContext, system: str) -> RanksByQuery:
+def _relevant_ranks(context: ReportContext, system: str, relevant: Mapping[str, frozenset[str]]) -> RanksByQuery:
     ranks = {}
     for query, listing in context.unjudged.lists[system].items():
-        wanted = set(relevant_docs(context.inputs.qrels[query], context.inputs.rel))
-        ranks[query] = {doc: rank for rank, doc in enumerate(listing.docs, start=1) if doc in wanted}
+        found = relevant[query].intersection(listing.docs)
+        ranks[query] = {doc: rank for rank, doc in enumerate(listing.docs, start=1) if doc in found} if found else {}
     return ranks
 
 
