@@ -341,13 +341,9 @@ def test_the_usual_measures_of_answers_depend_on_citations_and_references(
     assert [str(measure) for measure in default_answer_measures(cited=cited, referenced=referenced)] == names
 
 
-@pytest.mark.parametrize(
-    "sign", ["\u0e2f", "\u0e5a", "\u104f", "\u17d4", "\u3001", "\u30fb", "\ufe30", "\ufe4f", "\uff01", "\uff65"]
-)
+@pytest.mark.parametrize("sign", ["\u0e5a", "\u104f", "\u17d4", "\u3001", "\u30fb", "\ufe30", "\ufe4f", "\uff01", "\uff65"])
 def test_punctuation_of_scripts_without_spaces_separates_words(sign: str) -> None:
-    is_punctuation = unicodedata.category(sign).startswith("P")
-    assert normalise_answer(f"x{sign}y") == ("x y" if is_punctuation else normalise_answer(f"x{sign}y"))
-    assert (normalise_answer(f"x{sign}y") == "x y") is is_punctuation
+    assert normalise_answer(f"x{sign}y") == "x y"
 
 
 @pytest.mark.parametrize("sign", ["\u1800", "\ufe50", "\u0f04", "\u2014", "\u00b7"])
