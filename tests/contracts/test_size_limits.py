@@ -345,6 +345,7 @@ LAWS: dict[str, tuple[int, Compute]] = {
     "measures._continuation:_QUERIES_AT_ONCE": (4, measured),
     "_evaluation.value_ranges:_BATCH": (4, measured),
     "_analysis.audit.unjudged:_BATCH_SIZE": (3, audited),
+    "_analysis.audit.rearranged:_QUERIES_AT_ONCE": (3, audited),
     "_statistics.permutation:_FLIP_CELLS": (80, flipped),
     "_statistics.permutation:_LABEL_CELLS": (96, labelled),
     "_statistics.intervals:_CELLS": (24, resampled),

@@ -6,11 +6,20 @@ from dataclasses import replace
 from random import Random
 from typing import get_args
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._data.ordering import have_same_rankings, order_key, ranked_run, resolve_duplicate_columns, resolve_duplicates
+from rankproof._data.ordering import (
+    best_first_order,
+    have_same_rankings,
+    order_key,
+    ranked_documents,
+    ranked_run,
+    resolve_duplicate_columns,
+    resolve_duplicates,
+)
 from rankproof._data.row_errors import OnDuplicate
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import Order, ReadOptions
@@ -73,3 +82,11 @@ def test_two_runs_have_the_same_rankings_if_and_only_if_their_ordered_documents_
 def test_a_tie_is_resolved_before_rankings_are_compared(scores: tuple[float, float]) -> None:
     run, other = Run({"q": {"b": 3.0, "a": 2.0}}), Run({"q": dict(zip("ba", scores, strict=True))})
     assert have_same_rankings(run, other, ReadOptions()) == (scores[0] >= scores[1])
+
+
+@given(st.lists(st.lists(st.sampled_from([3.0, 2.0, 1.0, 0.0]), max_size=4), max_size=5))
+def test_each_query_is_ordered_by_its_own_scores_alone(found: list[list[float]]) -> None:
+    rankings = [([f"d{at}" for at in range(len(own))], np.array(own)) for own in found]
+    run = Run.from_rankings("run", [f"q{at}" for at in range(len(found))], rankings)
+    expected = [[docs[at] for at in best_first_order(docs, own).tolist()] for docs, own in rankings]
+    assert list(ranked_documents(run).values()) == expected

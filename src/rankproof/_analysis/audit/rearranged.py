@@ -29,6 +29,16 @@ def rearranged_values(measure: Measure, hits: Hits, rearrangements: Sequence[Rea
 
 def values_with_document(measure: Measure, hits: Hits, queries: IntArray, ranks: IntArray, grade: int) -> FloatArray:
     """The value of each of these queries if one more document had this grade, at this rank, or at 0 if it was not retrieved."""
+    # In parts, as the hits of all of them take much more memory than their values.
+    parts = [slice(at, at + _QUERIES_AT_ONCE) for at in range(0, len(queries), _QUERIES_AT_ONCE)]
+    values = [_part_with_document(measure, hits, queries[part], ranks[part], grade) for part in parts]
+    return np.concatenate([np.zeros(0), *values])
+
+
+_QUERIES_AT_ONCE = 1 << 15
+
+
+def _part_with_document(measure: Measure, hits: Hits, queries: IntArray, ranks: IntArray, grade: int) -> FloatArray:
     own, owners = _slices(hits.offsets, queries)
     counted = hits.grades[own] >= 0
     own, owners, retrieved = own[counted], owners[counted], np.flatnonzero(ranks > 0)

@@ -6,12 +6,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._analysis.audit.conventions import CONVENTIONS, Convention, Ties, Tool
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import measure_result, query_counts
-from rankproof._data.ordering import order_key, resolve_duplicates
-from rankproof._data.run import Run, RunRow
+from rankproof._data.arrays import FloatArray
+from rankproof._data.ordering import resolve_duplicate_columns
+from rankproof._data.run import Run
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.options import EvaluateOptions
@@ -132,13 +135,21 @@ def systems_with_unknown_queries(inputs: AnalysisInput) -> Mapping[str, bool]:
 
 def _in_listed_order(run: Run, read_options: ReadOptions, ties: Ties) -> Run:
     """The run with new scores that fix the order; ties are broken by ascending id or by the order of rows."""
-    groups, _ = resolve_duplicates(run, read_options)
-    rows = []
-    for query, group in groups.items():
-        by_id = sorted(group, key=lambda row: row.doc) if ties == "id ascending" else group
-        ordered = sorted(by_id, key=lambda row: -order_key(row, read_options))
-        rows += [RunRow(query, row.doc, float(-place)) for place, row in enumerate(ordered)]
-    return Run.from_rows(rows, name=run.name, source=run.source, queries=run.queries)
+    docs: list[str] = []
+    scores: list[FloatArray] = [np.zeros(0)]
+    lengths = [0]
+    columns = resolve_duplicate_columns(run, read_options)
+    for query_docs, _, keys in columns.values():
+        rows = range(len(query_docs))
+        by_id = sorted(rows, key=query_docs.__getitem__) if ties == "id ascending" else [*rows]
+        ordered = np.array(by_id, np.int64)[np.argsort(-keys[by_id], kind="stable")]
+        docs += map(query_docs.__getitem__, ordered.tolist())
+        scores.append(np.arange(0.0, -len(rows), -1.0))
+        lengths.append(len(rows))
+    offsets = np.cumsum(lengths, dtype=np.int64)
+    return Run.from_columns(
+        name=run.name, source=run.source, queries=tuple(columns), offsets=offsets, docs=tuple(docs), scores=np.concatenate(scores)
+    )
 
 
 def _without_own_ids(run: Run) -> Run:

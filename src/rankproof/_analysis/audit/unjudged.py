@@ -125,7 +125,7 @@ def _grade_of(steps: FloatArray, gain_values: FloatArray) -> IntArray:
     return np.array([int(np.argmax(gain_values == step)) if step else -1 for step in steps], dtype=np.int64)
 
 
-_BATCH_SIZE = 1 << 20
+_BATCH_SIZE = 1 << 17
 
 
 @dataclass(frozen=True, eq=False, slots=True)
