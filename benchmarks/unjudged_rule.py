@@ -1,9 +1,10 @@
 """How often unjudged documents prevent a decision between two systems, with complete judgements and with one-sided pools.
 
 `python -m benchmarks.unjudged_rule` compares every pair of six systems on each collection beside the project. Only documents of a
-pool are judged: the top 10 of one of the two systems, with the top 3 of the other, or with the top 10 of a relative of the first,
-the third system that shares most documents with it. Without zeros the judgements have only relevant documents, as in most public
-collections. A decision is wrong if a named system is more than the margin below the other one by the complete judgements.
+pool are judged: the top 10 of both systems but every tenth document ("nearly"); the top 10 of one of the two; that with the top 3
+of the other; or that with the top 10 of a relative, the third system that shares most documents with it. Without zeros the
+judgements have only relevant documents, as in most public collections. A decision is wrong if a named system is more than the
+margin below the other one by the complete judgements.
 `--results 1` cuts all rankings and pools after one document.
 """
 
@@ -20,8 +21,8 @@ from rankproof.models import WordLlama
 from rankproof.stages import BM25, RRF, Dense, KeywordScorer, Rerank
 from rankproof.types import Comparison, Stage
 
-DEPTH, SHARE_OF_OTHER = 10, 3 / 10
-POOLS = ("complete", "one", "10+3", "one and a relative")
+DEPTH, SHARE_OF_OTHER, REMOVED_STEP = 10, 3 / 10, 10
+POOLS = ("complete", "nearly", "one", "10+3", "one and a relative")
 Grades = Mapping[str, Mapping[str, int]]
 Tops = Mapping[str, Mapping[str, Sequence[str]]]
 """The documents of each system and query, best first."""
@@ -62,6 +63,10 @@ def relative_of(name: str, other: str, tops: Tops) -> str:
 def judgements(grades: Grades, tops: Tops, pair: Sequence[str], depth: int, *, zeros: bool) -> Iterator[tuple[str, Qrels]]:
     """The kinds of pools with their judgements, for each of the two systems as the judged one."""
     yield "complete", Qrels({query: dict(docs) for query, docs in grades.items()})
+    both = pool_of(grades, tops, dict.fromkeys(pair, depth), zeros=zeros)
+    removed = frozenset([(query, doc) for query, docs in both.items() for doc in docs][::REMOVED_STEP])
+    kept = {query: {doc: docs[doc] for doc in docs if (query, doc) not in removed} for query, docs in both.items()}
+    yield "nearly", Qrels(kept)
     for name, other in permutations(pair):
         relative = relative_of(name, other, tops)
         for kind, depths in (

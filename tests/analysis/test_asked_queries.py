@@ -112,6 +112,17 @@ def test_a_run_that_writes_ids_in_another_way_does_not_lose_for_that() -> None:
     assert (decision.outcome, decision.reason) == ("not_decided", "missing")
 
 
+@pytest.mark.parametrize(("kept", "outcome"), [(55, "not_decided"), (80, "ship")])
+def test_a_run_file_that_lacks_many_queries_was_perhaps_cut(kept: int, outcome: str) -> None:
+    grades = {f"q{at}": {"right": 1, "wrong": 0} for at in range(100)}
+    runs = {
+        "whole": {query: ["right" if at % 10 < 7 else "wrong"] for at, query in enumerate(grades)},
+        "cut": {query: ["right" if at % 10 < 8 else "wrong"] for at, query in enumerate(grades) if at < kept},
+    }
+    decision = rp.compare(grades, runs, "P@1", margin=0.05, samples=100).decision
+    assert decision.outcome == outcome
+
+
 def test_runs_that_lack_the_same_queries_are_compared_as_they_are() -> None:
     grades = {f"q{at}": {"right": 1, "wrong": 0} for at in range(100)}
     runs = {
@@ -232,6 +243,14 @@ def test_turns_of_few_conversations_do_not_decide() -> None:
     assert (decision.outcome, decision.reason, decision.n, decision.needed) == ("not_decided", "few_queries", 120, None)
     assert decision.sentences[0] == "Not decided: a decision needs at least 30 conversations (120 turns of 12 conversations)."
     assert "the 120 questions are of 12 conversations: risks, intervals and p count conversations" in comparison.notes
+
+
+def test_copies_of_conversations_are_one_conversation() -> None:
+    log = [*conversation_rows("good", 12, 5, 10), *conversation_rows("poor", 12, 5, 5)]
+    copies = [{**row, "id": f"{row['id']}.{copy}", "session": f"{row['session']}.{copy}"} for row in log for copy in range(5)]
+    decision = decided(copies)
+    assert (decision.outcome, decision.reason) == ("not_decided", "few_queries")
+    assert decision.sentences[0] == "Not decided: a decision needs at least 30 conversations (300 turns of 12 conversations)."
 
 
 def test_equal_turns_of_a_conversation_count_as_one_question() -> None:

@@ -80,6 +80,28 @@ def test_a_look_is_known_by_its_judgements_and_not_by_their_file_name(tmp_path: 
     assert [look.looks for look in read_looks(str(log))] == ["one", "many", "one"]
 
 
+def test_renamed_systems_are_known_by_their_rankings(tmp_path: Path) -> None:
+    log = tmp_path / "looks.jsonl"
+    compared(40, log)
+    qrels = {f"q{at}": {"d1": 1, "d2": 0} for at in range(60)}
+    renamed = rp.compare(qrels, {"a-v2": rankings(60, "d1"), "b-v2": rankings(60, "d2")}, "RR", log=log)
+    assert renamed.decision.looks == "many"
+    assert renamed.decision.limit == pytest.approx(0.006)
+    other = {query: ["d3", *docs] for query, docs in rankings(80, "d1").items()}
+    qrels = {f"q{at}": {"d1": 1, "d2": 0} for at in range(80)}
+    assert rp.compare(qrels, {"c": other, "d": rankings(80, "d2")}, "RR", log=log).decision.looks == "one"
+    assert all(len(look.rankings) == 8 for look in read_looks(str(log)))
+
+
+def test_a_log_without_rankings_is_read(tmp_path: Path) -> None:
+    log = tmp_path / "looks.jsonl"
+    compared(40, log)
+    line = json.loads(log.read_text())
+    del line["rankings"]
+    log.write_text(json.dumps(line) + "\n")
+    assert compared(60, log).decision.looks == "many"
+
+
 def test_the_same_values_again_are_no_new_look(tmp_path: Path) -> None:
     log = tmp_path / "looks.jsonl"
     for n in (40, 40, 60, 60, 40):
@@ -93,7 +115,8 @@ def test_other_systems_and_looks_with_all_queries_are_no_earlier_look(tmp_path: 
     log = tmp_path / "looks.jsonl"
     compared(40, log)
     qrels = {f"q{at}": {"d1": 1, "d2": 0} for at in range(60)}
-    other = rp.compare(qrels, {"a": rankings(60, "d1"), "c": rankings(60, "d2")}, "RR", log=log)
+    others = {query: [*docs, "d3"] for query, docs in rankings(60, "d2").items()}
+    other = rp.compare(qrels, {"a": rankings(60, "d1"), "c": others}, "RR", log=log)
     assert other.decision.looks == "one"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,6 +76,13 @@ def test_the_draw_is_kept_with_the_first_grade_and_more_questions_continue_it(tm
         data = data_of(visitor.enter())
     assert (data["sizes"], len(data["grades"])) == ([11] * 4, 5)
     assert [pair[:2] for pair in data["pairs"]] == [list(pair) for pair in queue_of(RESULTS, 4).items]
+
+
+def test_thirty_questions_are_needed_and_not_as_many_as_their_documents(tmp_path: Path) -> None:
+    with serving([saved(tmp_path / "results", RESULTS)], judge=tmp_path / "my.qrels", queue=QueueOptions(questions=2)) as visitor:
+        grade(visitor, range(11))
+        decision = json.loads(visitor.get("/api/r/1/progress").text)["decision"]
+    assert (decision["decided"], decision["queries"], decision["needed"]) == (False, 1, 30)
 
 
 def test_a_file_of_judged_pairs_or_of_other_systems_is_not_continued(tmp_path: Path) -> None:

@@ -263,7 +263,7 @@ def _queries(decision: Decision) -> tuple[int, int | None]:
     if decision.labelled is not None or decision.is_judge_unchecked:
         labelled = decision.labelled or 0
         needed = decision.check.needed if decision.check is not None else None
-        return labelled, needed or (decision.labels_for_check or MIN_LABELLED if labelled < MIN_LABELLED else None)
+        return labelled, needed or (MIN_LABELLED if labelled < MIN_LABELLED else None)
     if decision.reason == "few_queries" and decision.needed is None and decision.n < _FEWEST_QUERIES:
         return decision.n, _FEWEST_QUERIES
     likely = None if decision.needed is None else decision.needed.likely

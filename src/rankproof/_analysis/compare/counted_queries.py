@@ -156,6 +156,18 @@ def conversations(inputs: AnalysisInput, queries: Sequence[str]) -> IntArray | N
     return np.array(own, dtype=np.int64)
 
 
+def different_conversations(groups: IntArray | None, copies: IntArray | None) -> IntArray | None:
+    """The conversations with one number for those whose turns are copies of each other's."""
+    if groups is None or copies is None:
+        return groups
+    turns: dict[int, set[int]] = {}
+    for group, turn in zip(groups.tolist(), copies.tolist(), strict=True):
+        turns.setdefault(group, set()).add(turn)
+    numbers: dict[frozenset[int], int] = {}
+    number_of = {group: numbers.setdefault(frozenset(own), len(numbers)) for group, own in turns.items()}
+    return np.array([number_of[group] for group in groups.tolist()], dtype=np.int64)
+
+
 def conversations_note(groups: IntArray | None, counted: str) -> Iterator[str]:
     """That turns of a conversation depend on each other, and what counts them together."""
     if groups is not None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from rankproof._analysis.compare.counted_queries import conversations, copied_queries, many_copies, too_few_queries
+from rankproof._analysis.compare.counted_queries import (
+    conversations,
+    copied_queries,
+    different_conversations,
+    many_copies,
+    too_few_queries,
+)
 from rankproof._analysis.compare.decision_data import (
     equally_long_values,
     failed_calls,
@@ -71,8 +77,9 @@ class ComparedSystems:
         """Without the queries that have no relevant document."""
         counted = with_relevant_documents(inputs, whole.measures[0], whole.queries)
         joined = whole if all(counted) else only_queries(whole, counted)
-        groups = conversations(inputs, joined.queries)
-        return cls(inputs, whole, joined, counted, costs, copied_queries(inputs, joined), groups)
+        copies = copied_queries(inputs, joined)
+        groups = different_conversations(conversations(inputs, joined.queries), copies)
+        return cls(inputs, whole, joined, counted, costs, copies, groups)
 
 
 def decide_systems(systems: ComparedSystems, rule: DecisionRule, *, named: str | None, baseline: str | None) -> Decision:

@@ -25,8 +25,8 @@ from rankproof.measures._parse import MeasureLike, parse_measure, parse_measures
 
 MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
 _SUMMARY_TEXTS = {"sum": "is a sum over queries", "geometric": "is a geometric mean"}
-_MOST_LACKING = 0.5
-"""A system that lacks more of the queries was perhaps asked a part of them."""
+_MOST_LACKING = {True: 0.5, False: 0.2}
+"""A system that lacks more of the queries was perhaps asked a part of them, or its run file was cut; by whether it answers."""
 NO_ANSWER = ("missing", FAILED_ANSWER)
 """The reasons of questions without an answer."""
 _NOTHING_TO_CHECK = ("no_claim", "nothing_found", "no_such_context")
@@ -362,7 +362,7 @@ def decision_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str 
 def _with_lacking(inputs: AnalysisInput, joined: JoinedValues) -> JoinedValues:
     """The values with what each system was asked, and a scenario without what systems lack if they were asked different queries.
 
-    What one system alone lacks is a failure, unless it lacks most queries or has unknown ones. What each of two systems has and
+    What one system alone lacks is a failure, unless it lacks many queries or has unknown ones. What each of two systems has and
     the other lacks may be another set of queries.
     """
     by_answers = joined.measures[0].kind == "answer"
@@ -378,7 +378,7 @@ def _with_lacking(inputs: AnalysisInput, joined: JoinedValues) -> JoinedValues:
     differing = (~lacking).T.astype(np.int64) @ lacking.astype(np.int64)
     few = MAX_MISSING * len(joined.queries)
     is_other_set = (np.minimum(differing, differing.T) > few).any() or _has_other_ids(inputs.result, few)
-    if not is_other_set and (lacking.mean(axis=0) <= _MOST_LACKING).all():
+    if not is_other_set and (lacking.mean(axis=0) <= _MOST_LACKING[by_answers]).all():
         return joined
     if joined.missing is not None:
         return replace(joined, missing=replace(joined.missing, skips=True))

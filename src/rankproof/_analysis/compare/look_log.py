@@ -6,8 +6,8 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import takewhile
 
 import numpy as np
@@ -16,7 +16,10 @@ from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.summary import compare_results
 from rankproof._analysis.decision.sentences import points
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
+from rankproof._data.ordering import ranked_documents
+from rankproof._data.run import Run
 from rankproof._data.text import ordinal, pluralise
+from rankproof._evaluation.sources import RunSources
 from rankproof._io.files import check_folder_file
 from rankproof._io.memory import check_memory
 from rankproof._io.strict_json import JsonObject, parse_strict_json
@@ -29,6 +32,8 @@ from rankproof.measures._base import Measure
 _ID_DIGITS = 8
 _SAMPLED_QUERIES = 64
 """Enough to recognise a set of queries, few enough for one line of the log."""
+_RANKED_QUERIES, _TOP = 8, 10
+"""Of so many of these queries the first documents are in the line too, as a fingerprint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +41,8 @@ class Look:
     """One line of the log: a comparison of systems on n queries of a dataset.
 
     `data` has the fingerprints of some queries (`sampled_queries`), `values` is that of the values, so that the same comparison
-    again is no further look. `difference` is that of the chosen system or leader from the baseline, or of the best other system
+    again is no further look. `rankings` has for a few of these queries fingerprints of what the systems show: renamed systems
+    are known by them. `difference` is that of the chosen system or leader from the baseline, or of the best other system
     if that is the baseline, with its standard `error`; `shipped` says whether that system was chosen.
     """
 
@@ -50,6 +56,7 @@ class Look:
     difference: float | None
     error: float | None
     shipped: bool
+    rankings: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def is_same_look(self, other: Look) -> bool:
         """Whether two looks have the same systems, queries and values: the same comparison again."""
@@ -63,7 +70,13 @@ class Look:
         """Whether the systems are the same, and queries of both looks have mostly the same relevant documents."""
         first, second = self._fingerprints(), other._fingerprints()
         differing = [first[query] != second[query] for query in first.keys() & second.keys()]
-        return (self.systems, self.measure) == (other.systems, other.measure) and 2 * sum(differing) <= len(differing)
+        is_same = self.systems == other.systems or self._shows_the_same(other)
+        return is_same and self.measure == other.measure and 2 * sum(differing) <= len(differing)
+
+    def _shows_the_same(self, other: Look) -> bool:
+        """Whether systems of other names show the same on most queries of which both looks know it."""
+        shared = self.rankings.keys() & other.rankings.keys()
+        return 2 * sum(self.rankings[query] == other.rankings[query] for query in shared) > len(shared)
 
     def _has_same_queries(self, other: Look) -> bool:
         return self.n == other.n and self._fingerprints().keys() == other._fingerprints().keys()
@@ -95,15 +108,42 @@ def _query_fingerprint(inputs: AnalysisInput, query: str) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:8]
 
 
+def _rankings(inputs: AnalysisInput, systems: Sequence[str], data: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Fingerprints of the first documents or the answers of the systems, by the number of each of the first sampled queries."""
+    numbers = {query[:_ID_DIGITS] for query in data[:_RANKED_QUERIES]}
+    by_number = {f"{zlib.crc32(query.encode('utf-8', 'surrogatepass')):0{_ID_DIGITS}x}": query for query in inputs.result.queries}
+    queries = {number: by_number[number] for number in sorted(numbers)}
+    held = [name for name in systems if name in inputs.runs and _is_held(inputs.runs, name)]
+    runs = {name: ranked_documents(inputs.runs[name].restricted_to(frozenset(queries.values()))) for name in held}
+    shown = {}
+    for number, query in queries.items():
+        content = [[list(runs.get(name, {}).get(query, ())[:_TOP]), _answer_text(inputs, name, query)] for name in systems]
+        if all(documents or answer for documents, answer in content):
+            shown[number] = tuple(sorted(hashlib.sha256(json.dumps(own).encode()).hexdigest()[:8] for own in content))
+    return shown
+
+
+def _is_held(runs: Mapping[str, Run], name: str) -> bool:
+    """Whether the run is in memory: a large file is not read again for its fingerprint."""
+    return not isinstance(runs, RunSources) or runs.is_held(name)
+
+
+def _answer_text(inputs: AnalysisInput, name: str, query: str) -> str:
+    answers = inputs.answers.get(name)
+    answer = None if answers is None else answers.get(query)
+    return "" if answer is None else answer.text
+
+
 def look_of(inputs: AnalysisInput, comparison: Comparison) -> Look:
     """The line of a comparison."""
     decision = comparison.decision
     values = json.dumps([decision.n, *([risk.name, risk.value] for risk in decision.by_system)])
     difference, error, other = _difference(comparison)
+    data, systems = sampled_queries(inputs), tuple(sorted(risk.name for risk in decision.by_system))
     return Look(
         made=utc_now(),
-        data=sampled_queries(inputs),
-        systems=tuple(sorted(risk.name for risk in decision.by_system)),
+        data=data,
+        systems=systems,
         measure=comparison.primary,
         n=decision.n,
         values=hashlib.sha256(values.encode()).hexdigest(),
@@ -111,6 +151,7 @@ def look_of(inputs: AnalysisInput, comparison: Comparison) -> Look:
         difference=difference,
         error=error,
         shipped=decision.outcome == "ship" and decision.systems == (other,),
+        rankings=_rankings(inputs, systems, data),
     )
 
 

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankproof._analysis.compare.counted_queries import conversations, copied_queries, many_copies, too_few_queries
+from rankproof._analysis.compare.counted_queries import (
+    conversations,
+    copied_queries,
+    different_conversations,
+    many_copies,
+    too_few_queries,
+)
 from rankproof._analysis.compare.decision_data import has_non_relevant, reversed_tie_values, with_relevant_documents
 from rankproof._analysis.compare.joined_values import (
     JoinedValues,
@@ -136,7 +142,7 @@ class ChangeInput:
             queries=len(joined.queries),
             too_few=too_few_queries(self.inputs, joined, copies, "the gate"),
             copies=many_copies(copies),
-            groups=conversations(self.inputs, joined.queries),
+            groups=different_conversations(conversations(self.inputs, joined.queries), copies),
         )
         name = str(self.measure)
         is_same = bool(now.digest) and now.digest == before.digest and now.measures[name] == before.measures[name]
