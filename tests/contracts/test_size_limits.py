@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rankproof as rp
+from rankproof._analysis.decision.queries_needed import queries_needed
 from rankproof._analysis.options import StabilityOptions
 from rankproof._analysis.stability import Choice, _halves
 from rankproof._data.arrays import PackedIds, merged_entries, sorted_entries
@@ -321,6 +322,12 @@ def sent(size: int, folder: Path) -> list[Any]:
     return [*found.items()]
 
 
+def deciding_queries(size: int, folder: Path) -> Any:
+    """How many queries decide between so many systems."""
+    values = np.random.default_rng(size).random((40, max(2, size))) + 0.02 * np.arange(max(2, size))
+    return queries_needed(values, None, 0.02, "one", 30)
+
+
 LAWS: dict[str, tuple[int, Compute]] = {
     "_io.streams:read_blocks.size": (16, lines_of),
     "_io.streams:_INPUT_BYTES": (16, unpacked),
@@ -350,6 +357,7 @@ LAWS: dict[str, tuple[int, Compute]] = {
     "_statistics.permutation:_LABEL_CELLS": (96, labelled),
     "_statistics.intervals:_CELLS": (24, resampled),
     "_analysis.stability:_CELLS": (160, halves),
+    "_analysis.decision.queries_needed:_BLOCK": (4, deciding_queries),
     "_statistics.collapse:_ROWS_PER_CHUNK": (4, cosines),
     "stores._memory:QUERIES_PER_BATCH": (4, nearest_rows),
     "stores._memory:PRODUCTS_PER_BATCH": (32, nearest_rows),
@@ -506,7 +514,7 @@ def test_every_limit_of_the_package_has_a_law_or_a_reason() -> None:
     own = {name for name in LAWS if "." not in name.partition(":")[2]} - imported_names
     assert found - {*LAWS} - {*NO_BLOCKS} == set(), "write a law for the limit"
     assert (own | {*NO_BLOCKS}) - found == set(), "the limit is gone"
-    assert (len(LAWS), len(NATIVE)) == (41, 8)
+    assert (len(LAWS), len(NATIVE)) == (42, 8)
     assert len(found) >= 80
 
 

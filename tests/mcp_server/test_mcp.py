@@ -20,7 +20,7 @@ from rankproof._mcp.server import MIN_CHARACTERS, answer, as_json, reply, size_o
 from rankproof._mcp.tools import FREE_JUDGES, TOOLS, Access
 from rankproof._registry import arguments_of
 from rankproof._sample import sample_files
-from rankproof.errors import InputError, RankproofError
+from rankproof.errors import InputError, RankproofError, for_message
 from support.paths import SOURCE
 
 pytest.importorskip("mcp")
@@ -124,7 +124,7 @@ def test_an_agent_decides_by_preferences_and_reads_rubrics_of_its_folders_alone(
     assert words[0] == "\n".join(person.sentences)
     assert person.decision.systems == ("a",)
     assert results[0].structured_content["decision"]["systems"] == ["a"]
-    assert words[1].startswith(f"preferences: {outside} is outside the folders of this server")
+    assert words[1].startswith(f"preferences: {for_message(outside)} is outside the folders of this server")
     assert "cannot grade by a rubric" in words[2]
     assert words[3].startswith(f"measures: {outside} is outside the folders of this server")
     assert words[4].startswith("measures: '../tone.toml' is not allowed")

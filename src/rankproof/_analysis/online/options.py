@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rankproof._importers.search_log.options import CLICKS
-from rankproof._statistics.decision_rule import Margin
 from rankproof._statistics.options import USUAL_USERS
+
+if TYPE_CHECKING:
+    from rankproof._statistics.decision_rule import Margin
 
 USUAL_MARGIN = 0.01
 USUAL_PRIMARY = "FirstClickRR"
