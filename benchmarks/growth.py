@@ -4,7 +4,8 @@
 
 Each command runs once per size in a fresh process, on one thread; times include the start of Python. The slope is that of the
 last decade on a logarithmic scale, without the time of the smallest size: 1 is linear, 2 quadratic. `--share` shrinks all sizes,
-`--write` puts the table into docs/benchmarks.md. Ends with 1 where a slope or a peak exceeds its bound.
+`--write` puts the rows into the table of docs/benchmarks.md. A command that fails has a row that says so, and the others go on.
+Ends with 1 where a command fails, or a slope or a peak exceeds its bound.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ DEPTH, JUDGED, POOL, DOCUMENTS, SEED = 10, 20, 60, 100_000, 7
 BAD_RESULTS = {"gate": 1, "doctor": 1}
 """The exit code of a command that found bad results."""
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-TABLE = r"(?s)(## Growth\n.*?\n)\| command \|.*?\n(?=\n)"
+TABLE = r"(?s)(## Growth\n.*?\n)(\| command \|.*?\n)(?=\n)"
 Arguments = list[str]
 
 
@@ -156,7 +157,7 @@ JOBS = (
     Job("run", "documents", CORPUS, write_documents, ("--dataset", "", "--systems", "bm25", "-o", "results", "--no-report")),
     Job("answers", "answers", LOGS, write_answers, ("-m", "EM,F1,ROUGE-L")),
     Job("online", "rows of a log", ROWS, write_log),
-    Job("sample", "rows of a log", ROWS, write_queries_log, ("-n", "300", "-o", "set")),
+    Job("sample", "rows of a log", ROWS, write_queries_log, ("-n", "300", "--min-users", "1", "-o", "set")),
 )
 
 
@@ -170,8 +171,15 @@ class Measured:
     megabytes: tuple[float, ...]
 
     @property
+    def is_complete(self) -> bool:
+        """Whether the command succeeded at every size."""
+        return len(self.seconds) == len(self.sizes)
+
+    @property
     def slope(self) -> float | None:
         """The slope of the last decade above the smallest size; None where the time hardly grows."""
+        if not self.is_complete:
+            return None
         small, middle, large = self.seconds
         if large - small < 0.5 or middle <= small:
             return None
@@ -180,8 +188,8 @@ class Measured:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether neither the slope nor the memory exceeds its bound."""
-        return (self.slope is None or self.slope <= STEEPEST) and max(self.megabytes) <= MOST_MB
+        """Whether the command succeeded and neither the slope nor the memory exceeds its bound."""
+        return self.is_complete and (self.slope is None or self.slope <= STEEPEST) and max(self.megabytes) <= MOST_MB
 
 
 def cost(arguments: Arguments, folder: Path) -> tuple[float, float]:
@@ -194,7 +202,7 @@ def cost(arguments: Arguments, folder: Path) -> tuple[float, float]:
         _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, BAD_RESULTS.get(arguments[0], 0)):
-        raise SystemExit(f"{' '.join(arguments)} ended with {process.returncode}: {(folder / 'output.txt').read_text()[-400:]}")
+        raise RuntimeError(f"{' '.join(arguments)} ended with {process.returncode}: {(folder / 'output.txt').read_text()[-400:]}")
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
@@ -206,9 +214,13 @@ def measured(job: Job, share: float) -> Measured:
         with tempfile.TemporaryDirectory() as home:
             folder = Path(home)
             made = [sys.executable, "-m", "benchmarks.growth", "--make", str(JOBS.index(job)), str(size), home]
-            # In a process of its own: the peak of a command counts what the process that starts it holds.
-            files = json.loads(subprocess.run(made, stdout=subprocess.PIPE, check=True).stdout)
-            found.append(cost([job.command, *_placed(files, job.options)], folder))
+            try:
+                # In a process of its own: the peak of a command counts what the process that starts it holds.
+                files = json.loads(subprocess.run(made, stdout=subprocess.PIPE, check=True).stdout)
+                found.append(cost([job.command, *_placed(files, job.options)], folder))
+            except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
+                print(f"{job.command} {size:,} failed: {error}", file=sys.stderr, flush=True)
+                break
             print(f"{job.command} {size:,}: {found[-1][0]:.2f} CPU s, {found[-1][1]:.0f} MB", file=sys.stderr, flush=True)
     return Measured(job, tuple(sizes), tuple(seconds for seconds, _ in found), tuple(peak for _, peak in found))
 
@@ -225,9 +237,26 @@ def table(rows: Sequence[Measured]) -> Iterator[str]:
     for row in rows:
         options = " ".join(option for option in row.job.options if option in ("--baseline", "--judge-next"))
         sizes = ", ".join(f"{size:,}" for size in row.sizes)
-        seconds, slope = ", ".join(f"{each:.2f}" for each in row.seconds), "–" if row.slope is None else f"{row.slope:.2f}"
+        seconds = ", ".join([*(f"{each:.2f}" for each in row.seconds), *([] if row.is_complete else ["failed"])])
+        slope = "–" if row.slope is None else f"{row.slope:.2f}"
         name = f"`{row.job.command}{' ' if options else ''}{options}`"
-        yield f"| {name} | {row.job.grows}: {sizes} | {seconds} | {slope} | {max(row.megabytes):,.0f} |"
+        yield f"| {name} | {row.job.grows}: {sizes} | {seconds} | {slope} | {max(row.megabytes, default=0):,.0f} |"
+
+
+def with_rows(page: str, lines: Sequence[str]) -> str:
+    """The page with these rows in its table, each in the place of that of the same command and work."""
+    head = lines[:2]
+
+    def replaced(found: re.Match[str]) -> str:
+        rows = {_work(line): line for line in (*found[2].splitlines()[2:], *lines[2:])}
+        return found[1] + "\n".join([*head, *(rows[work] for work in sorted(rows))]) + "\n"
+
+    return re.sub(TABLE, replaced, page)
+
+
+def _work(line: str) -> tuple[str, ...]:
+    """The command of a row and what grows."""
+    return tuple(cell.strip(" `") for cell in line.partition(":")[0].split("|"))
 
 
 def main() -> None:
@@ -248,9 +277,7 @@ def main() -> None:
     lines = "\n".join(table(rows))
     print(lines)
     if arguments.write:
-        text = PAGE.read_text(encoding="utf-8")
-        kept = re.sub(TABLE, lambda found: f"{found[1]}{lines}\n", text)
-        PAGE.write_text(kept, encoding="utf-8")
+        PAGE.write_text(with_rows(PAGE.read_text(encoding="utf-8"), lines.split("\n")), encoding="utf-8")
     sys.exit(not all(row.is_bounded for row in rows))
 
 

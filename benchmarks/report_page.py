@@ -125,7 +125,7 @@ def rows(rounds: int) -> Sequence[str]:
 
 
 def main() -> None:
-    """Prints a Markdown table; the page should open and sort in 2 seconds and have less than 40 MB."""
+    """Prints a Markdown table; the page should open and sort in 2 seconds and have less than 8 MB."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.report_page", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds

@@ -237,3 +237,14 @@ def test_equal_and_distant_ranks_are_compared_with_the_scores_as_in_the_referenc
         text = "".join(f"q Q0 {'abc'[row]} {ranks[row]} {scores[row]} t\n" for row in rows).encode()
         found = native.align_text(ours, source_of(text), ReadOptions())
         assert_same_hits(found, reference.align_text(theirs, source_of(text), ReadOptions()))
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_a_line_that_lacks_a_column_is_rejected_wherever_it_begins(level: int) -> None:
+    """A block of 64 bytes that is scanned at once begins at every place of the line."""
+    judged = native.judge_text(source_of(b"q 0 d 1\n"))
+    for size in range(1, 65):
+        text = b"q Q0 %b 1 2 t\nq Q0 %b 1 t\n" % (b"d" * size, b"e" * 60)
+        message = outcome(partial(native.align_text, judged, source_of(text), ReadOptions(), level=level))
+        assert isinstance(message, str)
+        assert message.startswith("file.txt:2: 5 columns")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -324,6 +325,18 @@ def test_every_number_and_mark_of_the_page_leads_to_its_queries(opened: Opened, 
     links = page.eval_on_selector_all("main a[href^='#queries?']", "all => all.map(one => one.getAttribute('href'))")
     assert {link for _, _, link in numbers} <= set(links)
     assert page.evaluate(VISIT, sorted(set(links))) == []
+
+
+def test_a_browser_that_cannot_expand_the_data_says_so_and_shows_the_rest(
+    new_page: Callable[..., Any], text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "report.html").write_text(text, encoding="utf-8")
+    page = new_page()
+    page.add_init_script("delete window.DecompressionStream")
+    page.goto((tmp_path / "report.html").as_uri())
+    assert "use a browser of 2023 or later" in page.locator("#queries [role=status]").inner_text()
+    assert page.locator("#decision .lead").is_visible()
+    assert page.locator("#systems .table-block table").first.is_visible()
 
 
 def test_counts_of_moved_documents_lead_to_the_queries_with_such_a_document(opened: Opened, text: str) -> None:

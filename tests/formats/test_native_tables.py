@@ -413,6 +413,14 @@ def test_an_id_with_escapes_is_read_in_c(token: str) -> None:
         assert scores_of(run) == {"q": {json.loads(token): 1.0}}
 
 
+@pytest.mark.parametrize("space", [" ", "\t", "\n", "\r", "\r\n\t ", ""])
+def test_json_with_white_space_anywhere_between_its_tokens_is_read_in_c(space: str) -> None:
+    mapping = ["", "{", '"q"', ":", "{", '"d"', ":", "1", ",", '"e"', ":", "2.5", "}", "}", ""]
+    rows = ["", "[", "{", '"qid"', ":", '"q"', ",", '"did"', ":", '"d"', ",", '"score"', ":", "1", "}", "]", ""]
+    for tokens, expected in ((mapping, {"q": {"d": 1.0, "e": 2.5}}), (rows, {"q": {"d": 1.0}})):
+        assert scores_of(native_run(space.join(tokens).encode(), native_reader(ParseOptions(), "run"))) == expected
+
+
 @pytest.mark.parametrize("value", ["true", "false", "null", '"y"', "1", "-0", "1.5", "2e3"])
 def test_a_field_of_another_name_is_passed_in_c(value: str) -> None:
     text = f'[{{"x": {value}, "qid": "q", "did": "d", "score": 2}}, {{"x": {value} , "qid": "q", "did": "e", "score": 1}}]'

@@ -128,3 +128,8 @@ def test_a_conversation_with_an_unknown_role_is_counted_with_its_line(tmp_path: 
     result = imported(tmp_path / "a.jsonl", OPENAI, odd)
     (rows,) = [count for count in result.report.counts if count.part == "rows of a"]
     assert [str(dropped) for dropped in rows.dropped] == ["1 without a question (first at line 2)"]
+
+
+def test_columns_that_no_message_has_are_not_listed(tmp_path: Path) -> None:
+    notes = imported(tmp_path / "a.jsonl", OPENAI).report.notes
+    assert not [note for note in notes if "tokens" in note]

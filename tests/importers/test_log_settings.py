@@ -53,3 +53,15 @@ def test_two_logs_with_ids_and_unknown_columns_get_the_advice_to_name_them(
     message = capsys.readouterr().err
     assert "columns: id, " in message
     assert "--set " in message
+
+
+def test_a_file_of_references_alone_gives_them_to_the_questions_of_logs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"question": f"q{at}?", "answer": "right", "contexts": ["c"]} for at in range(4)]
+    logs = [written(tmp_path / f"{name}.jsonl", *rows) for name in "ab"]
+    references = written(tmp_path / "gold.jsonl", *({"question": f"q{at}?", "reference": "right"} for at in range(4)))
+    for files in ([*logs, references], [references, *logs]):
+        assert main(["answers", *map(str, files), "-m", "EM", "--format", "json", "--quiet"]) == 0
+        (table,) = [table for table in json.loads(capsys.readouterr().out)["tables"] if table["name"] == "systems"]
+        assert [(row["system"], row["EM"]) for row in table["rows"]] == [("a", 1.0), ("b", 1.0)]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rankproof._importers.base import Imported
+from rankproof._formats.source_table import SourceTable
+from rankproof._importers.base import Imported, ImportSource
 from rankproof._importers.registry import import_source
+from rankproof._importers.spans import rows_of_traces
 from rankproof.errors import RankproofError
 
 QUESTION, ANSWER = "When was Oslo founded?", "In 1040."
@@ -257,3 +260,20 @@ def test_an_export_of_another_shape_is_an_error_of_rankproof(tmp_path: Path, wro
     path.write_text(json.dumps({"resourceSpans": wrong}), encoding="utf-8")
     with pytest.raises(RankproofError):
         import_source(path)
+
+
+def test_the_first_line_tells_a_large_log_from_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(
+        "".join(json.dumps({"query_id": str(at), "user_query": "cats"}) + "\n" for at in range(500)), encoding="utf-8"
+    )
+    lines, rows = list[int](), SourceTable.rows
+
+    def counted(table: SourceTable) -> Iterator[tuple[int, dict[str, Any]]]:
+        for line, row in rows(table):
+            lines.append(line)
+            yield line, row
+
+    monkeypatch.setattr(SourceTable, "rows", counted)
+    assert rows_of_traces(ImportSource((str(path),)), str(path)) is None
+    assert lines == [1]

@@ -17,7 +17,16 @@ from hypothesis import strategies as st
 import rankproof
 from rankproof.errors import UsageError
 from rankproof.measures import ANSWER_MEASURES, AnswerMeasure, parse_measure, parse_measures
-from rankproof.measures._answers import ROUGE_L, STOP_WORDS, AnswerCase, AnswerSimilarity, lcs_length, shared_words, token_set_f1
+from rankproof.measures._answers import (
+    ROUGE_L,
+    STOP_WORDS,
+    AnswerCase,
+    AnswerSimilarity,
+    lcs_length,
+    normalise_answer,
+    shared_words,
+    token_set_f1,
+)
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.measures._registry import default_answer_measures
@@ -316,3 +325,27 @@ def test_a_similarity_is_the_exact_inner_product_on_every_processor() -> None:
     case = AnswerCase("an answer", ("a reference",))
     exact = float(sum(Fraction(float(left)) * Fraction(float(right)) for left, right in zip(*vectors, strict=True)))
     assert AnswerSimilarity().answer_values([case], lambda *_: vectors) == [exact]
+
+
+@pytest.mark.parametrize(
+    ("cited", "referenced", "names"),
+    [
+        (False, True, ["EM", "F1(tokens='bag')", "F1(tokens='set')", "Contains", "ROUGE-L"]),
+        (True, True, ["EM", "F1(tokens='bag')", "F1(tokens='set')", "Contains", "ROUGE-L", "CiteP", "CiteR"]),
+        (True, False, ["Faithfulness(judge='overlap')", "Hallucination(judge='overlap')", "AnswerRate"]),
+    ],
+)
+def test_the_usual_measures_of_answers_depend_on_citations_and_references(
+    cited: bool, referenced: bool, names: list[str]
+) -> None:
+    assert [str(measure) for measure in default_answer_measures(cited=cited, referenced=referenced)] == names
+
+
+@pytest.mark.parametrize("sign", ["\u0e5a", "\u104f", "\u17d4", "\u3001", "\u30fb", "\ufe30", "\ufe4f", "\uff01", "\uff65"])
+def test_punctuation_of_scripts_without_spaces_separates_words(sign: str) -> None:
+    assert normalise_answer(f"x{sign}y") == "x y"
+
+
+@pytest.mark.parametrize("sign", ["\u1800", "\ufe50", "\u0f04", "\u2014", "\u00b7"])
+def test_punctuation_of_other_scripts_stays_as_in_the_official_script(sign: str) -> None:
+    assert normalise_answer(f"x{sign}y") == f"x{sign}y"

@@ -195,3 +195,16 @@ def test_a_measure_without_what_it_needs_has_no_values(name: str) -> None:
     hits = aligned({"q": {"a": 1}}, {"q": ranked(["a"])})
     with pytest.raises(UsageError, match=f"{name} needs a "):
         getattr(rp.measures, name).values(hits)
+
+
+def test_the_highest_grade_of_binary_judgements_has_the_whole_gain() -> None:
+    grades, run = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": ranked(["a", "x", "c"])}
+    hits = aligned(grades, run)
+    for name in ("INST", "BPM", "INSQ"):
+        assert parse_measure(name).values(hits).tolist() == parse_measure(f"{name}(max_rel=1)").values(hits).tolist()
+        assert parse_measure(name).values(hits)[0] > parse_measure(f"{name}(max_rel=2)").values(hits)[0]
+
+
+def test_a_string_of_grades_has_one_sign_for_grades_above_9() -> None:
+    hits = aligned({"q": {"a": 9, "b": 10, "c": 0, "d": -1}}, {"q": ranked(["a", "b", "c", "d", "x"])})
+    assert parse_measure("relstring").texts(hits).per_query["q"] == "9>0.-"  # type: ignore[attr-defined]

@@ -102,7 +102,8 @@ def with_turns(table: SourceTable) -> SourceTable:
     }
     others = [name for name in table.names if name not in own]
     every = all(_are_conversations(row, columns) for _, row in table.rows())
-    names = tuple(dict.fromkeys((*_TURN_COLUMNS, *(others if every else table.names))))
+    stated = {name for _, row in _rows(table, columns, others) for name, value in row.items() if value is not None}
+    names = tuple(dict.fromkeys((*filter(stated.__contains__, _TURN_COLUMNS), *(others if every else table.names))))
     return SourceTable(table.source, names, lambda: _rows(table, columns, others))
 
 

@@ -125,12 +125,10 @@ def is_known_column(name: str) -> bool:
 
 
 def is_rag_log(source: ImportSource) -> bool:
-    """Whether every file is a RAG log with answers or retrieved contexts; a file that is no table is an error."""
+    """Whether every file is a RAG log, one at least with answers or retrieved contexts; a file that is no table is an error."""
     tables = list(_tables(source).values())
-    every = bool(tables) and all(
-        _is_log(table) and not {"answer", *RETRIEVED}.isdisjoint(log_columns(table, {})) for table in tables
-    )
-    return every and not _are_queries_and_answers(tables)
+    measured = any(not {"answer", *RETRIEVED}.isdisjoint(log_columns(table, {})) for table in tables)
+    return measured and all(map(_is_log, tables)) and not _are_queries_and_answers(tables)
 
 
 def _are_queries_and_answers(tables: Sequence[SourceTable]) -> bool:

@@ -125,14 +125,18 @@ def _table_spans(table: SourceTable) -> Iterator[Span]:
 def _otlp_spans(source: ImportSource, path: str) -> list[Span] | None:
     """The spans of OTLP in JSON: one object, or one on each line; None for any other file."""
     if _is_object(source, path):
-        objects = [(1, source.json_of(path).value)]
+        objects = iter([(1, source.json_of(path).value)])
     elif source.format_of(path) == "jsonl":
-        objects = list(source.table_of(path).rows())
+        objects = source.table_of(path).rows()
     else:
         return None
-    if not objects or not all(isinstance(value, Mapping) and not {*value}.isdisjoint(_RESOURCES) for _, value in objects):
-        return None
-    return [span for line, value in objects for span in _exported_spans(value, line)]
+    spans = list[Span]()
+    # The first line of another log, which may be large, is enough to tell.
+    for line, value in objects:
+        if not isinstance(value, Mapping) or {*value}.isdisjoint(_RESOURCES):
+            return None
+        spans += _exported_spans(value, line)
+    return spans
 
 
 def _exported_spans(value: Mapping[str, Any], line: int) -> Iterator[Span]:

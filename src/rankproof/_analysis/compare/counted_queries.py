@@ -98,6 +98,10 @@ def _numbered(keys: Sequence[Hashable]) -> IntArray | None:
 
 def _copied_results(inputs: AnalysisInput, joined: JoinedValues) -> IntArray | None:
     """The copies among queries without texts, by their judgements, values and documents."""
+    grades = inputs.qrels.as_dicts()
+    # Usually no two queries have the same judged documents, which is a quick look.
+    if len({hash(frozenset(grades.get(query) or (query,))) for query in joined.queries}) == len(joined.queries):
+        return None
     by_query = np.ascontiguousarray(joined.values.transpose(1, 0, 2))
     judged = [frozenset(inputs.qrels.get(query, {}).items()) for query in joined.queries]
     # A query without judgements is no copy.

@@ -23,7 +23,7 @@ from rankproof._io.file_errors import file_error
 from rankproof._io.strict_json import parse_strict_json
 from rankproof.errors import InputError, for_message, type_phrase
 
-_BLOCK_ROWS, _BLOCK_OBJECTS = 1 << 14, 1 << 10
+_BLOCK_ROWS = 1 << 14
 _SAMPLED = 50
 _UBI_NAMES = {"action_name", *HIT_IDS, "_source", *BULK}
 _RECORD_FIX = "log Interleaved.to_dict() as it is"
@@ -77,12 +77,13 @@ def _add_rows(
     """Adds rows with keys: of UBI one by one, of a plain log in blocks."""
     if _is_ubi(names):
         reader = UbiRows(tables, path, file)
-        while block := list(islice(rows, _BLOCK_OBJECTS)):
-            for line, row in block:
-                if not (len(row) == 1 and next(iter(row)) in BULK):
-                    reader.add(line, row)
-            tables.pack()
-        return
+        # A block of objects in memory would start the garbage collector again and again.
+        for count, (line, row) in enumerate(rows, 1):
+            if not (len(row) == 1 and next(iter(row)) in BULK):
+                reader.add(line, row)
+            if not count % _BLOCK_ROWS:
+                tables.pack()
+        return tables.pack()
     plain = PlainRows(tables, find_roles(names, tables.options, path), file)
     while block := list(islice(rows, _BLOCK_ROWS)):
         lines, records = zip(*block, strict=True)

@@ -147,8 +147,7 @@
   }
 
   // The table makes the page longer, so a section that the address names is shown again.
-  rp.ready.then(() => {
-    const section = document.getElementById("queries");
+  function begin() {
     const data = section ? parsed("data") : null;
     if (data) {
       rp.explorer = start(section, data);
@@ -157,5 +156,12 @@
         named.scrollIntoView({ behavior: "instant" });
       }
     }
-  });
+  }
+
+  function explain() {
+    parts(section).count.textContent = "This browser cannot expand the data of the page: use a browser of 2023 or later.";
+  }
+
+  const section = document.getElementById("queries");
+  rp.ready.then(begin, explain);
 })((window.rankproof = window.rankproof || {}));

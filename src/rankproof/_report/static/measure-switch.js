@@ -31,5 +31,5 @@
     });
   }
 
-  rp.ready.then(offer);
+  rp.ready.then(offer, () => {});
 })((window.rankproof = window.rankproof || {}));

@@ -27,10 +27,12 @@
     }
   }
 
-  rp.ready.then(() => {
+  function linkAll() {
     for (const table of rp.explorer ? document.querySelectorAll(".table-block table") : []) {
       const heads = [...table.tHead.rows[0].cells].map((head) => head.textContent.trim());
       [...table.tBodies[0].rows].forEach((row) => linkRow(row, heads, rp.explorer.model.data));
     }
-  });
+  }
+
+  rp.ready.then(linkAll, () => {});
 })((window.rankproof = window.rankproof || {}));

@@ -4,7 +4,7 @@
 (function (rp) {
   const { el, fill } = rp.dom;
   let addresses = null;
-  rp.ready.then(() => (addresses = rp.dom.parsed("served")));
+  rp.ready.then(() => (addresses = rp.dom.parsed("served")), () => {});
   const MOST_PARTS = 20;
 
   function address(path, parameters) {
