@@ -131,7 +131,8 @@ def decide(
     values = data.oriented(data.values)
     means = data.oriented(np.array(data.means())).tolist()
     amount = margin_amount(margin, max(means, default=0.0), data.measure)
-    if len(data.systems) < 2 or len(values) < 2:
+    units = len(values) if data.groups is None else len(np.unique(data.groups))
+    if len(data.systems) < 2 or min(units, len(values)) < 2:
         return _undecidable(data, means, amount, looks)
     case = _Case(data, values, data.estimates(), amount, looks)
     blocked = next(_obstacles(case), None)
@@ -196,7 +197,7 @@ class _Case:
 
 
 def _undecidable(data: DecisionData, means: Sequence[float], margin: float, looks: Looks) -> Decision:
-    """The decision on fewer than two systems or two queries."""
+    """The decision on fewer than two systems, queries or conversations."""
     shown = _shown_means(data)
     best = data.systems[max(range(len(means)), key=means.__getitem__)] if means else None
     reason: Reason = "no_system" if not data.systems else "one_system" if len(data.systems) == 1 else "few_queries"
@@ -210,7 +211,7 @@ def _undecidable(data: DecisionData, means: Sequence[float], margin: float, look
         by_system=tuple(_system_risk(data, name, value) for name, value in shown.items()),
         leader=best,
         reason=reason,
-        detail=few_queries_text("a decision", n, n) if reason == "few_queries" else "",
+        detail=few_text(data, "a decision", min(n, 1 if data.groups is not None else n)) if reason == "few_queries" else "",
         looks=looks,
         without_relevant=data.without_relevant,
         cost_unit=data.costs.unit,
