@@ -245,6 +245,15 @@ def test_turns_of_few_conversations_do_not_decide() -> None:
     assert "the 120 questions are of 12 conversations: risks, intervals and p count conversations" in comparison.notes
 
 
+def test_one_conversation_decides_nothing() -> None:
+    log = [*conversation_rows("good", 1, 40, 1), *conversation_rows("poor", 1, 40, 0)]
+    decision = decided(log)
+    assert (decision.outcome, decision.reason) == ("not_decided", "few_queries")
+    assert decision.sentences[0] == "Not decided: a decision needs at least 30 conversations (40 turns of 1 conversation)."
+    now, before = (rp.evaluate_answers(conversation_rows("s", 1, 40, right), measures="EM") for right in (1, 0))
+    assert rp.gate(now, baseline=before).outcome == "unsure"
+
+
 def test_copies_of_conversations_are_one_conversation() -> None:
     log = [*conversation_rows("good", 12, 5, 10), *conversation_rows("poor", 12, 5, 5)]
     copies = [{**row, "id": f"{row['id']}.{copy}", "session": f"{row['session']}.{copy}"} for row in log for copy in range(5)]

@@ -132,7 +132,7 @@ def decide(
     means = data.oriented(np.array(data.means())).tolist()
     amount = margin_amount(margin, max(means, default=0.0), data.measure)
     units = len(values) if data.groups is None else len(np.unique(data.groups))
-    if len(data.systems) < 2 or units < 2:
+    if len(data.systems) < 2 or min(units, len(values)) < 2:
         return _undecidable(data, means, amount, looks)
     case = _Case(data, values, data.estimates(), amount, looks)
     blocked = next(_obstacles(case), None)
@@ -197,7 +197,7 @@ class _Case:
 
 
 def _undecidable(data: DecisionData, means: Sequence[float], margin: float, looks: Looks) -> Decision:
-    """The decision on fewer than two systems or two queries."""
+    """The decision on fewer than two systems, queries or conversations."""
     shown = _shown_means(data)
     best = data.systems[max(range(len(means)), key=means.__getitem__)] if means else None
     reason: Reason = "no_system" if not data.systems else "one_system" if len(data.systems) == 1 else "few_queries"
@@ -211,7 +211,7 @@ def _undecidable(data: DecisionData, means: Sequence[float], margin: float, look
         by_system=tuple(_system_risk(data, name, value) for name, value in shown.items()),
         leader=best,
         reason=reason,
-        detail=(data.too_few or few_text(data, "a decision", n)) if reason == "few_queries" else "",
+        detail=few_text(data, "a decision", min(n, 1 if data.groups is not None else n)) if reason == "few_queries" else "",
         looks=looks,
         without_relevant=data.without_relevant,
         cost_unit=data.costs.unit,

@@ -220,7 +220,8 @@ class ChangeInput:
         now, before = data.means()
         amount = margin_amount(self.margin, float(data.oriented(np.array([now, before])).max()), self.measure)
         why = obstacle(n, weights, self.margin, amount, self.measure)
-        if data.groups is not None and n > 1 and (size := data.estimates().size) < MIN_QUERIES:
+        units = n if data.groups is None else len(np.unique(data.groups))
+        if data.groups is not None and (size := data.estimates().size if units > 1 else 1.0) < MIN_QUERIES:
             why = why or few_text(data, "the gate", size)
         why = why or data.too_few or without_worst_value(self.measure, data.missing, data.systems)
         apart = data.values[:, 0] - data.values[:, 1]
@@ -233,7 +234,7 @@ class ChangeInput:
         plain = BaselineChange(
             before, now, difference, n, amount, obstacle=why, questions=data.queries or n, missing=tuple(lacks)
         )
-        if n < 2:
+        if units < 2:
             return plain
         change = self._rule(data.estimates())
         return replace(
