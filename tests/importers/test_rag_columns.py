@@ -19,7 +19,10 @@ ROWS = [
 SETTINGS = {"question": "ask", "answer": "reply", "contexts": "chunks", "reference": "gold"}
 FLAGS = ["--set", ",".join(f"{name}={column}" for name, column in SETTINGS.items())]
 KNOWN = [{name: row[column] for name, column in SETTINGS.items()} for row in ROWS]
-MISSING = "no column is recognised as the question; columns: ask, reply, chunks, gold; name it: "
+MISSING = (
+    "no column is recognised as the question or the answer or the contexts or the reference; columns: ask, reply, chunks, gold;"
+    " name those that the log has: "
+)
 
 LOG_FIX = "if this is a RAG log: --set question=COLUMN,contexts=COLUMN,answer=COLUMN"
 
@@ -64,10 +67,14 @@ def test_an_unknown_log_is_refused_with_its_columns(
 ) -> None:
     paths = {name: log(tmp_path, ROWS, name) for name in ("log", "other")}
     assert main([paths.get(part, part) for part in command]) == 2
-    assert f"{paths['log']}:1: {MISSING}--set question=COLUMN" in capsys.readouterr().err
+    assert (
+        f"{paths['log']}:1: {MISSING}--set question=COLUMN,answer=COLUMN,contexts=COLUMN,reference=COLUMN"
+        in capsys.readouterr().err
+    )
     with pytest.raises(InputError, match="recognised as the question") as caught:
         rp.evaluate_answers(paths["log"])
-    assert str(caught.value) == f'{paths["log"]}:1: {MISSING}settings={{"question": "COLUMN"}}'
+    settings = dict.fromkeys(("question", "answer", "contexts", "reference"), "COLUMN")
+    assert str(caught.value) == f"{paths['log']}:1: {MISSING}settings={json.dumps(settings)}"
 
 
 def test_following_each_advice_leads_to_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,8 +85,8 @@ def test_following_each_advice_leads_to_values(tmp_path: Path, capsys: pytest.Ca
     assert f"as in --doc-id-column COLUMN; {LOG_FIX}" in capsys.readouterr().err
     assert main(["answers", path, "--set", "question=ask"]) == 2
     error = capsys.readouterr().err
-    assert "no column is recognised as an answer, contexts or a reference; columns: ask, reply, chunks, gold" in error
-    assert "name one: --set answer=COLUMN" in error
+    assert "no column is recognised as the answer or the contexts or the reference; columns: ask, reply, chunks, gold" in error
+    assert "--set answer=COLUMN,contexts=COLUMN,reference=COLUMN" in error
     assert main(["answers", path, "--set", "question=ask", "--set", "answer=reply", "--set", "reference=gold"]) == 0
 
 

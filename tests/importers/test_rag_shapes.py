@@ -347,7 +347,7 @@ def test_contexts_of_a_csv_file_that_are_one_text_each_are_noted(tmp_path: Path)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"contexts": [{"title": "x"}]}, r"a\.json:2: contexts\[0\] has no text; write"),
+        ({"contexts": [{"title": "x"}]}, r"a\.json:2: contexts\[0\] has no text; keys: title; write"),
         ({"contexts": [{"text": 5.5}]}, r"a\.json:2: contexts\[0\] is a number, not text"),
         ({"state": "gone"}, r"a\.json:2: state is gone; write answered, abstained or failed"),
         ({"answerable": "maybe"}, r"a\.json:2: answerable is maybe; write true or false"),
@@ -368,3 +368,40 @@ def test_one_system_in_two_files_is_refused(tmp_path: Path) -> None:
     paths = [written(tmp_path / f"{name}.json", [{**OURS, "system": "rag"}]) for name in ("a", "b")]
     with pytest.raises(InputError, match=r"b\.json: the system rag is in another file too"):
         import_source(paths)
+
+
+@pytest.mark.parametrize("keys", [("chunk_id", "source"), ("id", "doc_id"), ("doc_id", "source")])
+def test_chunks_of_one_file_are_documents_of_their_own(tmp_path: Path, keys: tuple[str, str]) -> None:
+    own, shared = keys
+    chunks = [{own: f"kb-{at}", shared: "kb/article.md", "text": text} for at, text in enumerate((PURR, BARK))]
+    imported = import_source(written(tmp_path / "a.json", [{"question": QUESTION, "contexts": chunks, "answer": ANSWER}]))
+    assert sorted(row.doc for row in imported.runs["a"].rows()) == ["kb-0", "kb-1"]
+    assert not any("two texts" in note for note in imported.report.notes)
+
+
+@pytest.mark.parametrize("key", ["snippet", "body", "chunk", "passage"])
+@pytest.mark.parametrize("is_bare", [True, False])
+def test_results_of_search_tools_are_contexts(tmp_path: Path, key: str, *, is_bare: bool) -> None:
+    results = [{"title": "KB", "url": "https://help.example.com/1", key: PURR}]
+    content = json.dumps(results if is_bare else {"results": results})
+    messages = [
+        {"role": "user", "content": QUESTION},
+        {"role": "tool", "content": content},
+        {"role": "assistant", "content": ANSWER},
+    ]
+    path = written(tmp_path / "a.json", [{"messages": messages, "expected": "Purring"}])
+    imported = import_source(path)
+    assert rows(imported, "a") == [(QUESTION, [PURR], ANSWER, ["Purring"])]
+
+
+def test_a_result_without_text_is_an_error_that_names_its_keys(tmp_path: Path) -> None:
+    content = json.dumps([{"title": "KB", "abstract": PURR}])
+    messages = [{"role": "user", "content": QUESTION}, {"role": "tool", "content": content}]
+    with pytest.raises(InputError, match=r"a\.json:2: result of a tool\[0\] has no text; keys: title, abstract; write"):
+        import_source(written(tmp_path / "a.json", [{"messages": messages}]))
+
+
+@pytest.mark.parametrize("column", ["expected", "expected_answer", "ground_truth"])
+def test_an_expected_answer_is_the_reference(tmp_path: Path, column: str) -> None:
+    path = written(tmp_path / "a.json", [{"question": QUESTION, "contexts": [PURR], "answer": ANSWER, column: "Purring"}])
+    assert rows(import_source(path), "a") == [(QUESTION, [PURR], ANSWER, ["Purring"])]

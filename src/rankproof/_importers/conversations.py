@@ -23,7 +23,15 @@ _CONVERSATION_COLUMNS = ("messages", "turns", "conversation", "user_input", "inp
 _SESSION_COLUMNS = ("session_id", "session", "conversation_id", "thread_id", "id", "_id")
 _CONTEXT_KEYS = ("retrieved_contexts", "retrieval_context", "retrievalcontext", "contexts", "context")
 _REFERENCE_CONTEXTS = "reference_contexts"
-_REFERENCE_KEYS = ("reference", "expected_output", "expected_outcome", "expectedoutcome", "ground_truth")
+_REFERENCE_KEYS = (
+    "reference",
+    "expected_output",
+    "expected_outcome",
+    "expectedoutcome",
+    "ground_truth",
+    "expected",
+    "expected_answer",
+)
 _ROLES: Mapping[str, str] = {
     **dict.fromkeys(("user", "human"), "user"),
     **dict.fromkeys(("assistant", "ai", "model"), "assistant"),

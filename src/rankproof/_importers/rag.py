@@ -47,6 +47,7 @@ from rankproof._importers.rag_tables import (
     check_log_columns,
     context_of_text,
     contexts_of_objects,
+    id_keys,
     joined_by_place,
     log_columns,
     log_table,
@@ -115,8 +116,9 @@ def merged_logs(
     if importer == IMPORTER:
         check_log_columns(tables.values(), named or {})
     merge = LogMerge(importer, source, thresholds)
+    keys = id_keys(tables.values(), named or {})
     for name, table in tables.items():
-        _LogReader(table, name, merge, fields, named or {}).read()
+        _LogReader(table, name, merge, fields, named or {}, keys).read()
     return merge.imported()
 
 
@@ -179,8 +181,16 @@ def _asks_objects(table: SourceTable) -> bool:
 class _LogReader:
     """Reads the samples of one log."""
 
-    def __init__(self, table: SourceTable, name: str, merge: LogMerge, fields: Collection[str], named: Mapping[str, str]) -> None:
-        self._table, self._name, self._merge = table, name, merge
+    def __init__(
+        self,
+        table: SourceTable,
+        name: str,
+        merge: LogMerge,
+        fields: Collection[str],
+        named: Mapping[str, str],
+        id_keys: Sequence[str],
+    ) -> None:
+        self._table, self._name, self._merge, self._id_keys = table, name, merge, id_keys
         self._columns = log_columns(table, named)
         if not self._has_system_names():
             self._columns.pop("system", None)
@@ -287,11 +297,13 @@ class _LogReader:
 
     def _search(self, item: Any, cell: TableCell) -> LoggedSearch:
         parts: Mapping[str, Any] = {"query": item} if isinstance(item, str) else (object_in(item) or {})
-        returned = TableCell(parts.get("contexts", []), f"{cell.column}.contexts", cell.source, cell.line)
+        # The column of searches is made where the rows are conversations.
+        column = "result of a tool" if HISTORY_FIELD in self._table.names else f"{cell.column}.contexts"
+        returned = TableCell(parts.get("contexts", []), column, cell.source, cell.line)
         query, tokens = parts.get("query"), parts.get("tokens")
         if not isinstance(query, str) or not (tokens is None or is_count(tokens)):
             raise cell.error("is no list of searches", 'write [{"query": "…", "contexts": ["…"], "tokens": 120}], or the queries')
-        contexts = contexts_of_objects(returned)
+        contexts = contexts_of_objects(returned, self._id_keys)
         if contexts is None:
             contexts = tuple(context_of_text(text, returned) for text in returned.texts() or ())
         return LoggedSearch(query, contexts, None if tokens is None else float(tokens))
@@ -317,7 +329,7 @@ class _LogReader:
             self._single += isinstance(cell.value, str) and isinstance(list_in_text(cell.value), str) and not cell.is_missing
             if not cell.column and self._calls:
                 return self._called_contexts(row, line)
-        if (contexts := contexts_of_objects(cell)) is not None:
+        if (contexts := contexts_of_objects(cell, self._id_keys)) is not None:
             return contexts
         if (contexts := printed_contexts(cell)) is not None:
             self._printed += len(contexts)

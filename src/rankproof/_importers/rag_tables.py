@@ -38,6 +38,7 @@ ROLE_NAMES: Mapping[str, tuple[str, ...]] = {
     "reference answer": (
         *("answers", "reference", "ground_truth", "ground_truths", "expected_output", "expectedoutput"),
         *("gt_answer", "reference_answer", "expected_response", "ground_truth_answers", "true_answers"),
+        *("expected", "expected_answer"),
     ),
     "searches": ("searches",),
     "citations": ("cited",),
@@ -81,6 +82,13 @@ _SETTINGS: Mapping[str, str] = {
     "model": "language model",
 }
 """The settings that name a column, and what it holds."""
+_MAIN_SETTINGS = {
+    "question": ("question",),
+    "answer": ("answer",),
+    "contexts": RETRIEVED,
+    "reference": ("reference answer", "reference contexts", "ids of reference contexts"),
+}
+"""The settings without which there is little to measure, and what their columns hold."""
 COLUMN_SETTINGS = {name: f"the column of the {role}, if not recognised by name" for name, role in _SETTINGS.items()}
 
 
@@ -117,11 +125,11 @@ def check_log_columns(tables: Iterable[SourceTable], named: Mapping[str, str]) -
             raise _columns_error(f"no column is called {for_message(column)}", logs[0], "name one of them with --set")
     for table in logs:
         roles = log_columns(table, named)
-        if "question" not in roles:
-            raise _columns_error("no column is recognised as the question", table, "name it: --set question=COLUMN")
-        if roles.keys().isdisjoint(CONTENTS):
-            fix = "name one: --set answer=COLUMN; or contexts, or reference, in place of answer"
-            raise _columns_error("no column is recognised as an answer, contexts or a reference", table, fix)
+        missing = [name for name, held in _MAIN_SETTINGS.items() if roles.keys().isdisjoint(held)]
+        if "question" in missing or roles.keys().isdisjoint(CONTENTS):
+            settings = ",".join(f"{name}=COLUMN" for name in missing)
+            what = f"no column is recognised as the {' or the '.join(missing)}"
+            raise _columns_error(what, table, f"name those that the log has: --set {settings}")
 
 
 def _columns_error(what: str, table: SourceTable, fix: str) -> InputError:
@@ -190,8 +198,9 @@ def _are_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
-_TEXT_KEYS = ("text", "context", "content", "page_content")
-_ID_KEYS = ("doc_id", "id", "_id", "source")
+_TEXT_KEYS = ("text", "context", "content", "page_content", "chunk", "passage", "snippet", "body")
+ID_KEYS = ("chunk_id", "passage_id", "doc_id", "document_id", "id", "_id", "source", "url")
+"""The keys of objects that may hold the id of a context, the likeliest first."""
 _SCORE_KEYS = ("expected_score", "expect_score")
 """How relevant a chunk is, in the ground truth of TruLens."""
 _BAR = "|"
@@ -201,12 +210,28 @@ _PRINTED_DOCUMENT = re.compile(r"(?:^\[|\), )Document\(id=([^,\s)]+)")
 """A document of Haystack as Python prints it, with at most 100 characters of its text."""
 
 
-def contexts_of_objects(cell: TableCell) -> tuple[Context, ...] | None:
-    """The contexts of a list that has objects; None for any other value."""
+def id_keys(tables: Iterable[SourceTable], named: Mapping[str, str]) -> tuple[str, ...]:
+    """The keys of ids of contexts; one whose values have several texts, such as the file of a chunk, comes last."""
+    texts: dict[str, dict[Any, str]] = {key: {} for key in ID_KEYS}
+    shared = set[str]()
+    for table in tables:
+        roles = log_columns(table, named)
+        columns = [roles[role] for role in ("retrieved contexts", "reference contexts") if role in roles]
+        for _, row in table.rows():
+            for item in (item for column in columns for item in items_in(row.get(column)) if isinstance(item, dict)):
+                text = _first(item, _TEXT_KEYS)
+                for key in texts.keys() & item.keys() if isinstance(text, str) else ():
+                    if texts[key].setdefault(str(item[key]), text.strip()) != text.strip():
+                        shared.add(key)
+    return tuple(sorted(ID_KEYS, key=shared.__contains__))
+
+
+def contexts_of_objects(cell: TableCell, keys: Sequence[str] = ID_KEYS) -> tuple[Context, ...] | None:
+    """The contexts of a list that has objects, with the first of the keys as the id; None for any other value."""
     items = items_in(cell.value)
     if not any(isinstance(item, dict) for item in items):
         return None
-    return tuple(_context_of(item, at, cell) for at, item in enumerate(items))
+    return tuple(_context_of(item, at, cell, keys) for at, item in enumerate(items))
 
 
 def printed_contexts(cell: TableCell) -> tuple[Context, ...] | None:
@@ -234,14 +259,20 @@ def context_of_text(text: str, cell: TableCell) -> Context:
     return Context(match["context"].strip(), ids[0] if ids else None)
 
 
-def _context_of(item: Any, at: int, cell: TableCell) -> Context:
+def _first(item: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    return next((item[name] for name in keys if item.get(name) is not None), None)
+
+
+def _context_of(item: Any, at: int, cell: TableCell, keys: Sequence[str]) -> Context:
     """The context of an item, which is an object with a text and maybe an id and a score, or a text."""
     place = TableCell(item, f"{cell.column}[{at}]", cell.source, cell.line)
     if not isinstance(item, dict):
         return context_of_text(place.text() or "", place)
-    text, key = (next((item[name] for name in names if item.get(name) is not None), None) for names in (_TEXT_KEYS, _ID_KEYS))
+    text, key = _first(item, _TEXT_KEYS), _first(item, keys)
     if text is None and key is None:
-        raise place.error("has no text", 'write {"doc_id": "d1", "text": "…"}, or the text alone')
+        raise place.error(
+            f"has no text; keys: {names_for_message(tuple(item))}", 'write {"id": "d1", "text": "…"}, or the text alone'
+        )
     ids = TableCell([key], place.column, cell.source, cell.line).ids() if key not in (None, "") else None
     plain = TableCell(text, place.column, cell.source, cell.line).text() if text is not None else None
     return Context(
@@ -251,7 +282,7 @@ def _context_of(item: Any, at: int, cell: TableCell) -> Context:
 
 def _score(item: dict[str, Any], place: TableCell) -> float | None:
     """How relevant the context is; None where the object does not say."""
-    value = next((item[name] for name in _SCORE_KEYS if item.get(name) is not None), None)
+    value = _first(item, _SCORE_KEYS)
     if value is None:
         return None
     plain = value.item() if isinstance(value, np.generic) else value
