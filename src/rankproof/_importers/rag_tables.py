@@ -199,7 +199,7 @@ def _are_objects(value: Any) -> bool:
 
 
 _TEXT_KEYS = ("text", "context", "content", "page_content", "chunk", "passage", "snippet", "body")
-ID_KEYS = ("chunk_id", "passage_id", "doc_id", "document_id", "id", "_id", "source", "url")
+ID_KEYS = ("doc_id", "chunk_id", "passage_id", "document_id", "id", "_id", "source", "url")
 """The keys of objects that may hold the id of a context, the likeliest first."""
 _SCORE_KEYS = ("expected_score", "expect_score")
 """How relevant a chunk is, in the ground truth of TruLens."""
