@@ -132,3 +132,53 @@ def test_a_run_and_a_sample_keep_the_repeats_of_an_import(tmp_path: Path, monkey
         assert list(answers.with_repeats()) == list(expected.with_repeats())
     sample = answers_of_logs(rp.import_dataset(path)).sample(5, 1).answers["log"]
     assert dict(sample.repeats) == {query: expected.repeats[query] for query in sample}
+
+
+def conversation(session: str, thing: str, price: int, **more: Any) -> list[dict[str, Any]]:
+    texts = ((f"Is there a warranty on the {thing}?", "yes"), ("How much does it cost?", f"{price} euros"))
+    return [
+        {"conversation_id": session, "turn_index": turn, "question": text, "answer": "20 euros", "reference": reference, **more}
+        for turn, (text, reference) in enumerate(texts, start=1)
+    ]
+
+
+def without(rows: list[dict[str, Any]], column: str) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != column} for row in rows]
+
+
+@pytest.mark.parametrize("column", ["turn_index", ""])
+def test_a_question_in_two_sessions_is_two_questions_that_both_systems_share(tmp_path: Path, column: str) -> None:
+    rows = [
+        row
+        for system in ("v1", "v2")
+        for row in (*conversation("c1", "router", 20, system=system), *conversation("c2", "plug", 30, system=system))
+    ]
+    imported = rp.import_dataset(log(tmp_path, without(rows, column)))
+    references = {query.id: query.fields["answers"] for query in imported.dataset.queries.values()}
+    assert references == {"c1/1": ["yes"], "c1/2": ["20 euros"], "c2/1": ["yes"], "c2/2": ["30 euros"]}
+    assert all(list(answers) == list(references) and not answers.repeats for answers in imported.answers.values())
+    result = rp.evaluate_answers(log(tmp_path, without(rows, column)), measures="EM")
+    right = {"c1/1": 0.0, "c1/2": 1.0, "c2/1": 0.0, "c2/2": 0.0}
+    assert [dict(system.measures["EM"].per_query) for system in result.systems] == [right, right]
+
+
+def test_a_turn_that_is_logged_again_is_a_repeat(tmp_path: Path) -> None:
+    imported = rp.import_dataset(log(tmp_path, [*conversation("c1", "router", 20), *conversation("c1", "router", 20)]))
+    assert list(imported.dataset.queries) == ["c1/1", "c1/2"]
+    assert {query: len(rows) for query, rows in imported.answers["log"].repeats.items()} == {"c1/1": 1, "c1/2": 1}
+
+
+def test_systems_with_sessions_of_their_own_share_questions_with_the_same_text_and_the_same_questions_before_it(
+    tmp_path: Path,
+) -> None:
+    first = log(tmp_path, [*conversation("c1", "router", 20), *conversation("c2", "plug", 30)], "first")
+    second = log(tmp_path, [*conversation("d1", "plug", 30), *conversation("d2", "router", 20)], "second")
+    imported = rp.import_dataset([first, second])
+    references = {query.id: query.fields["answers"] for query in imported.dataset.queries.values()}
+    assert sorted(references.values()) == [["20 euros"], ["30 euros"], ["yes"], ["yes"]]
+    assert all(answers.keys() == references.keys() for answers in imported.answers.values())
+
+
+def test_the_questions_of_a_log_without_sessions_are_known_by_their_text(tmp_path: Path) -> None:
+    rows = without([*conversation("c1", "router", 20), *conversation("c2", "plug", 30)], "conversation_id")
+    assert len(rp.import_dataset(log(tmp_path, rows)).dataset.queries) == 3

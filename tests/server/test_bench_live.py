@@ -72,7 +72,8 @@ def test_the_effect_without_changes_is_the_difference_that_compare_has(guest: Vi
     sign = 1 if pair.system == "fused" else -1
     assert effect["difference"] == pytest.approx(sign * pair.difference)
     assert pair.ci is not None
-    assert [effect["low"], effect["high"]] == pytest.approx(sorted(sign * end for end in pair.ci))
+    assert effect["interval"] == pytest.approx(sorted(sign * end for end in pair.ci))
+    assert (effect["change"], effect.get("change_interval")) == (0, None)
 
 
 def test_the_effect_of_a_change_has_the_value_of_each_query(guest: Visitor) -> None:
@@ -87,6 +88,17 @@ def test_the_effect_of_a_change_has_the_value_of_each_query(guest: Visitor) -> N
     pair = ask(guest, "changed", {**CHANGED, "query": queries[0]["id"]})
     assert pair["sides"][1]["value"] == pytest.approx(effect["values"][0])
     assert pair["sides"][0]["value"] == pytest.approx(mine[0])
+
+
+def test_the_change_of_b_is_its_value_now_minus_its_stored_value_whatever_a_is(guest: Visitor) -> None:
+    stored = {system["name"]: system["value"] for system in guest.get("/api/r/1/bench").json["systems"]}
+    replies = {name: ask(guest, "effect", {**CHANGED, "a": name}) for name in ("bm25", "title", "fused")}
+    for name, effect in replies.items():
+        assert (effect["mean_before"], effect["mean_a"]) == pytest.approx((stored["fused"], stored[name]))
+        assert effect["change"] == pytest.approx(effect["mean"] - stored["fused"])
+        assert effect["change_interval"] == replies["fused"]["interval"]
+        assert effect["difference"] == pytest.approx(effect["mean"] - stored[name])
+    assert replies["bm25"]["change"] != pytest.approx(replies["bm25"]["difference"])
 
 
 def test_a_setting_that_needs_a_run_is_run_as_a_job_and_known_afterwards(guest: Visitor) -> None:

@@ -66,6 +66,7 @@ _HOP = re.compile(r"<[0-9]+-hop>\n\n")
 _MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
 _TURN_FIELDS = (SESSION_FIELD, TURN_FIELD, HISTORY_FIELD)
 _SESSION_COLUMNS = ("session_id", "sessionid", "conversation_id", "conversation", "thread_id")
+_TURN_COLUMNS = ("turn_index", "turn_id", "turn_number")
 _LONGEST_NAME = 100
 _SAMPLED_ROWS = 20
 _KNOWN = {"context", "evolution_type", *(name for names in ROLE_NAMES.values() for name in names)}
@@ -74,7 +75,8 @@ _KNOWN = {"context", "evolution_type", *(name for names in ROLE_NAMES.values() f
 class RagImporter:
     """Each file is the log of one system, named after the file; the same question in two logs is one query.
 
-    The id of a row names its question. Without ids, rows of a log with the same question are repeats of one question.
+    The id of a row names its question. Without ids, rows of a log with the same question are repeats of one question;
+    in sessions, its turn or the questions before it count too.
     """
 
     has_grades = False
@@ -187,6 +189,8 @@ class _LogReader:
         self._fields = {name: name for name in table.names if name in fields or name in _TURN_FIELDS}
         if SESSION_FIELD not in self._fields:
             self._fields |= {name: SESSION_FIELD for name in table.names if normalised_name(name) in _SESSION_COLUMNS}
+        if TURN_FIELD not in self._fields and SESSION_FIELD in self._fields.values():
+            self._fields |= {name: TURN_FIELD for name in table.names if normalised_name(name) in _TURN_COLUMNS}
         self._some_retrieve = TURN_FIELD in table.names and any(
             row.get(TURN_FIELD) is not None and row.get("contexts") is not None for _, row in table.rows()
         )

@@ -1,4 +1,4 @@
-"""Merges the RAG logs of several systems by the id of the question, or by its text."""
+"""Merges the RAG logs of several systems by the names of their questions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 from rankproof._data.answers import (
     ANSWER_FIELDS,
     ANSWERABLE_FIELD,
+    SESSION_FIELD,
+    TURN_FIELD,
     Answer,
     Answers,
     AnswerState,
@@ -27,6 +29,7 @@ from rankproof._data.validation import made_id
 from rankproof._formats.columns import names_for_message
 from rankproof._importers.base import ImportCounts, Imported, ImportReport, ImportSource
 from rankproof._importers.cells import THIRDS, Thresholds, are_grades, describe_thresholds, grade_by
+from rankproof._importers.question_names import AskedQuestion, ids_name_questions, names_of_questions
 from rankproof.errors import InputError, for_message
 
 _RELEVANT = 1
@@ -79,6 +82,14 @@ class Sample:
     searches: tuple[LoggedSearch, ...] | None = None
 
     @property
+    def asked(self) -> AskedQuestion:
+        """The question, and where it was asked."""
+        session, turn = (self.fields.get(name) for name in (SESSION_FIELD, TURN_FIELD))
+        return AskedQuestion(
+            self.question, self.id, None if session is None else str(session), None if turn is None else str(turn)
+        )
+
+    @property
     def contexts(self) -> Iterator[Context]:
         """All contexts of the row."""
         yield from (*(self.retrieved or ()), *(self.relevant or ()))
@@ -87,9 +98,9 @@ class Sample:
 
 
 class LogMerge:
-    """The logs of several systems, merged by the id of the question, or by its text if the logs have no ids or disagree.
+    """The logs of several systems, merged by the names of their questions.
 
-    Ids that are made depend only on the text, so that a later import of more logs gives the same ids. Further rows of a system
+    Ids that are made depend only on texts, so that a later import of more logs gives the same ids. Further rows of a system
     with a question are its repeats. The references and reference contexts of all rows count.
     """
 
@@ -151,31 +162,20 @@ class LogMerge:
         return [system for system in self._logs if system in asked]
 
     def _name_questions(self) -> None:
-        """Names each question by its id, or by its text if the ids disagree; a later row of a system with it is a repeat."""
-        own = self._ids_name_questions()
-        if not own and any(sample.id is not None for samples in self._rows.values() for sample in samples):
+        """Names each question; a later row of a system with the same name is a repeat."""
+        asked = {system: [sample.asked for sample in samples] for system, samples in self._rows.items()}
+        if any(sample.id is not None for samples in self._rows.values() for sample in samples) and not ids_name_questions(asked):
             self.notes.append(
                 "the ids of questions are not used: a row has none, or rows with one id ask different questions, or logs have"
                 " different ids for a question"
             )
+        names = names_of_questions(asked)
         for system, samples in self._rows.items():
             first, further = self._logs.setdefault(system, {}), self._repeats.setdefault(system, {})
-            for sample in samples:
-                name = sample.id if own and sample.id is not None else made_id("query", [sample.question])
+            for name, sample in zip(names[system], samples, strict=True):
                 self._questions.setdefault(name, sample.question)
                 if first.setdefault(name, sample) is not sample:
                     further.setdefault(name, []).append(sample)
-
-    def _ids_name_questions(self) -> bool:
-        """Whether every row has an id, each id has one question, and logs with the same question share an id of it."""
-        questions: dict[str, str] = {}
-        ids: dict[str, dict[str, set[str]]] = {}
-        for system, samples in self._rows.items():
-            for sample in samples:
-                if sample.id is None or questions.setdefault(sample.id, sample.question) != sample.question:
-                    return False
-                ids.setdefault(sample.question, {}).setdefault(system, set()).add(sample.id)
-        return all(set.intersection(*by_system.values()) for by_system in ids.values())
 
     def _run(self, system: str, log: Mapping[str, Sample]) -> Run:
         part = f"retrieved contexts of {system}"

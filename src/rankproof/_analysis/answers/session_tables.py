@@ -51,7 +51,7 @@ def _rule(measure: Measure) -> str:
 
 
 def _turn(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _session_row(

@@ -24,8 +24,9 @@ from rankproof._server.library import results_stamp
 from rankproof._server.responses import HttpError
 from rankproof._statistics.intervals import enough_differ, t_interval
 from rankproof._statistics.means import weighted_mean
-from rankproof._statistics.paired import differences, paired_statistics
+from rankproof._statistics.paired import PairedStatistics, differences, paired_statistics
 from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure
 
 _LEVEL = 0.95
 MOST_TYPED = 4_000
@@ -95,10 +96,12 @@ class Effect:
 
     needs_rebuild: Annotated[bool, Option("whether B has to be run again; nothing else is known then")]
     mean: Annotated[float | None, Option("the mean of B with the changes")] = None
+    mean_before: Annotated[float | None, Option("the mean of B as stored")] = None
     mean_a: Annotated[float | None, Option("the mean of A")] = None
-    difference: Annotated[float | None, Option("B minus A, larger is better")] = None
-    low: Annotated[float | None, Option("the lower end of its 95% interval, null if too few queries differ")] = None
-    high: Annotated[float | None, Option("the upper end")] = None
+    change: Annotated[float | None, Option("B with the changes minus B as stored, larger is better")] = None
+    change_interval: Annotated[tuple[float, float] | None, Option("its 95% interval, null if too few queries differ")] = None
+    difference: Annotated[float | None, Option("B with the changes minus A, larger is better")] = None
+    interval: Annotated[tuple[float, float] | None, Option("its 95% interval, null if too few queries differ")] = None
     better: Annotated[int, Option("queries on which B is better than A")] = 0
     same: Annotated[int, Option("queries without a difference")] = 0
     worse: Annotated[int, Option("queries on which B is worse")] = 0
@@ -175,7 +178,7 @@ class LiveBench(Feature):
         values = self._workbench.values(source, request.b, request.changes)
         if values is None:
             return Effect(True)
-        return effect_of(found.results.result, source, request.a, values)
+        return effect_of(found.results.result, source, request.a, request.b, values)
 
     def _rebuild(self, call: ApiCall, request: EffectRequest) -> JobState:
         _, source = self._opened(call, request.a, request.b)
@@ -191,32 +194,43 @@ class LiveBench(Feature):
         return self._workbench.prove(source, request.a, request.b, changes, progress)
 
 
-def effect_of(result: Result, source: BenchSource, first: str, values: Mapping[str, float]) -> Effect:
-    """The paired difference of the changed values and those of system A, with its interval."""
+def effect_of(result: Result, source: BenchSource, first: str, second: str, values: Mapping[str, float]) -> Effect:
+    """The paired differences of the changed values and those of B as stored, and of system A, with their intervals."""
     measure = source.measure
     assert measure is not None, "an effect needs a measure"
-    stored = next(system for system in result.systems if system.name == first).measures[str(measure)]
-    queries = [query for query in stored.query_ids if query in values]
-    by_query = stored.per_query
-    mine, theirs = _column(queries, by_query), _column(queries, values)
+    stored, before = (
+        next(system for system in result.systems if system.name == name).measures[str(measure)] for name in (first, second)
+    )
+    known = before.per_query
+    queries = [query for query in stored.query_ids if query in values and query in known]
+    mine, was, now = (_column(queries, column) for column in (stored.per_query, known, values))
     weights = None if stored.weights is None else _column(queries, dict(zip(stored.query_ids, stored.weights, strict=True)))
-    sign = -1.0 if measure.higher_is_better is False else 1.0
-    apart = sign * differences(theirs, mine)
-    statistics = paired_statistics(apart, weights)
-    low, high = measure.range
-    interval = t_interval(statistics, _LEVEL, (low - high, high - low)) if enough_differ(apart, weights) else None
+    change, change_interval = _paired(was, now, weights, measure)
+    statistics, interval = _paired(mine, now, weights, measure)
     return Effect(
         False,
-        mean=weighted_mean(theirs, weights),
+        mean=weighted_mean(now, weights),
+        mean_before=weighted_mean(was, weights),
         mean_a=weighted_mean(mine, weights),
+        change=change.mean,
+        change_interval=change_interval,
         difference=statistics.mean,
-        low=None if interval is None else interval[0],
-        high=None if interval is None else interval[1],
+        interval=interval,
         better=statistics.wins,
         same=statistics.ties,
         worse=statistics.losses,
         values=tuple(values.get(query) for query in source.results.queries),
     )
+
+
+def _paired(
+    before: FloatArray, after: FloatArray, weights: FloatArray | None, measure: Measure
+) -> tuple[PairedStatistics, tuple[float, float] | None]:
+    """The statistics of the differences, larger is better, and the 95% interval; no interval if too few queries differ."""
+    apart = (-1.0 if measure.higher_is_better is False else 1.0) * differences(after, before)
+    statistics = paired_statistics(apart, weights)
+    low, high = measure.range
+    return statistics, t_interval(statistics, _LEVEL, (low - high, high - low)) if enough_differ(apart, weights) else None
 
 
 def _column(queries: Sequence[str], values: Mapping[str, float]) -> FloatArray:

@@ -28,19 +28,25 @@ export function flippedPlaces(before, now) {
 }
 
 export function effectNode(effect, { bench, state, moved, before, change }) {
-  const interval = effect.low === null ? " (too few queries differ for an interval)" : ` (95% CI [${amount(effect.low, bench.is_fraction)}, ${amount(effect.high, bench.is_fraction)}])`;
   const flipped = flippedPlaces(before, effectChanges(bench, state.a, effect));
-  const tone = effect.difference > EPSILON ? "better" : effect.difference < -EPSILON ? "worse" : "";
   const show = el("button", { type: "button", class: "plain", on: { click: () => change({ g: "flipped" }) } }, `${flipped.length} changed sides`);
   return el(
     "div",
     {},
     el("h3", {}, `Effect on all ${effect.better + effect.same + effect.worse} queries`),
-    el("p", {}, el("span", { class: `big ${tone}` }, amount(effect.difference, bench.is_fraction)), interval),
-    el("p", { class: "beside" }, `${bench.measure}: B ${effect.mean.toFixed(4)}, A ${effect.mean_a.toFixed(4)}`),
+    el("p", { class: "own-change" }, "Your change: ", el("span", { class: `big ${tone(effect.change)}` }, amount(effect.change, bench.is_fraction)), intervalText(effect.change_interval, bench)),
+    el("p", { class: "beside" }, `${bench.measure} of B: before ${effect.mean_before.toFixed(4)}, now ${effect.mean.toFixed(4)}`),
+    el("p", { class: "against-a" }, `Against A (${state.a}, ${effect.mean_a.toFixed(4)}): `, el("span", { class: tone(effect.difference) }, amount(effect.difference, bench.is_fraction)), intervalText(effect.interval, bench)),
     waterfall(effectChanges(bench, state.a, effect).filter((value) => value !== null)),
-    el("p", {}, `${effect.better} better, ${effect.same} the same, ${effect.worse} worse; `, flipped.length ? show : "none changed sides"),
+    el("p", {}, `${effect.better} better than A, ${effect.same} the same, ${effect.worse} worse; `, flipped.length ? show : "none changed sides"),
   );
+}
+
+const tone = (change) => (change > EPSILON ? "better" : change < -EPSILON ? "worse" : "");
+
+function intervalText(interval, { is_fraction }) {
+  if (!interval) return " (too few queries differ for an interval)";
+  return ` (95% CI [${interval.map((end) => amount(end, is_fraction)).join(", ")}])`;
 }
 
 /** The queries by their change, the largest gain first. */

@@ -19,7 +19,8 @@ export function drawPair(node, view) {
     slotNodes("query", view),
   );
   for (const [at, select] of node.querySelectorAll(".bench-side select").entries()) {
-    select.addEventListener("change", () => change({ [LETTERS[at].toLowerCase()]: select.value, ch: "" }));
+    // The changes are those of B.
+    select.addEventListener("change", () => change(at === 0 ? { a: select.value } : { b: select.value, ch: "" }));
   }
 }
 
