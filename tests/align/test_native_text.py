@@ -156,7 +156,8 @@ def native_qrels(source: ByteSource) -> Qrels | None:
 
 def test_judgements_of_a_machine_keep_their_labels() -> None:
     assert native_qrels(source_of(b"1 0 a 1\n1 llm:x b 2\n")) is None
-    assert dict(native_qrels(source_of(b"1 9x a 1\n1 9x b 2\n")) or {}) == {"1": {"a": 1, "b": 2}}
+    assert native_qrels(source_of(b"1 9x a 1\n1 9x b 2\n")) is None
+    assert dict(native_qrels(source_of(b"1 9 a 1\n1 9 b 2\n")) or {}) == {"1": {"a": 1, "b": 2}}
 
 
 @pytest.mark.parametrize("second", [b"0", b"1" * 32, b"Q0"])

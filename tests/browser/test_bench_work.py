@@ -127,3 +127,27 @@ def test_the_change_of_a_setting_is_shown_by_itself_and_against_a(new_page: NewP
         playwright.expect(page.locator(".against-a")).to_contain_text("Against A (bm25")
         assert page.inner_text(".own-change").removeprefix("Your change: ") == change
         assert page.inner_text(".against-a").partition("): ")[2] != change
+
+
+def test_a_verdict_of_other_settings_is_marked_and_another_a_keeps_the_changes_of_b(new_page: NewPage, tmp_path: Path) -> None:
+    results = saved_systems(tmp_path / "results")
+    with serving([results], judge=tmp_path / "my.qrels", permissions=["edit"]) as visitor:
+        page = new_page()
+        page.goto(visitor.url)
+        page.goto(f"http://{visitor.host}/bench?a=title&b=fused")
+        moved_weight(page, 0.75)
+        playwright.expect(page.locator(".knobs .banner")).to_contain_text("grades given in the bench count neither in")
+        page.locator(".knobs .prove").click()
+        other = page.locator(".proof .other-settings")
+        playwright.expect(page.locator(".proof")).to_contain_text("Among title, fused and fused-tuned alone: ")
+        playwright.expect(other).to_be_hidden()
+        page.select_option("[aria-label='System A'] select", "bm25")
+        playwright.expect(other).to_be_visible()
+        playwright.expect(page.locator(".knobs output").last).to_have_text("0.75")
+        page.select_option("[aria-label='System A'] select", "title")
+        playwright.expect(other).to_be_hidden()
+        moved_weight(page, 0.25)
+        playwright.expect(other).to_be_visible()
+        judging = page.locator("#judged-here")
+        playwright.expect(judging).to_contain_text("All shown documents are graded; change a grade if you disagree.")
+        playwright.expect(judging).to_contain_text("No decision yet: nothing is graded here.")

@@ -71,6 +71,14 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
 
 
 @needs_linux
+def test_a_failed_gate_keeps_its_exit_code_if_nobody_reads_its_table(tmp_path: Path) -> None:
+    qrels, run = many_queries(tmp_path)
+    gate = shlex.join([*COMMAND, "gate", qrels, run, "--threshold", "AP>=2"])
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {gate} | true"], env=ENV, capture_output=True, timeout=60)
+    assert done.returncode == 3
+
+
+@needs_linux
 def test_an_interrupt_ends_with_130_and_without_a_traceback(tmp_path: Path) -> None:
     qrels, _ = many_queries(tmp_path)
     with subprocess.Popen([*COMMAND, "eval", qrels, "-"], env=ENV, stdin=-1, stdout=-1, stderr=-1) as child:

@@ -90,7 +90,8 @@ def test_run_shows_and_saves_the_results(folder: Path, capsys: pytest.CaptureFix
     table = out.partition("──\n")[2].splitlines()[:4]
     assert [line.removeprefix("> ").split()[0] for line in table] == ["bm25", "kept", "both", "title"]
     assert "title: building\n" in said
-    assert "results saved in out; open out/report.html in a browser\n" in said.replace("\\", "/")
+    last = "results saved in out; open out/report.html in a browser\nnext: rankproof serve out --judge --edit\n"
+    assert last in said.replace("\\", "/")
     results = load_results("out")
     assert [system_run.kind for system_run in results.system_runs] == ["retrieval", "retrieval", "fusion", "rerank"]
     assert results.result.value("R@100", "kept") == results.result.value("R@100", "both")

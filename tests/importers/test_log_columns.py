@@ -13,6 +13,8 @@ _ROWS = 3 * (1 << 15) + 7
 _START = 1_790_000_000.0
 _SESSIONS = np.sort(_RANDOM.integers(0, 10**7, _ROWS)) / 1000
 _SOME_MISSING = np.where(_RANDOM.random(_ROWS) < 0.01, np.nan, _START + _SESSIONS)
+_WRONG = _RANDOM.random(_ROWS) < 0.03
+_SOME_WRONG = np.where(_WRONG, _RANDOM.choice([np.nan, -5.0, 4.9e9, -1.4e9, 1e300, np.inf], _ROWS), _START + _SESSIONS)
 COLUMNS = {
     "constant": ("i", np.full(_ROWS, -1)),
     "codes": ("i", _RANDOM.integers(0, 600_000, _ROWS)),
@@ -24,6 +26,9 @@ COLUMNS = {
     "seconds": ("d", np.floor(_START + _SESSIONS)),
     "microseconds": ("d", _START + _RANDOM.random(_ROWS)),
     "times, some missing": ("d", _SOME_MISSING),
+    "times, some wrong": ("d", _SOME_WRONG),
+    "first wrong": ("d", np.where(np.arange(_ROWS) < 3, 4.9e9, _START + _SESSIONS)),
+    "times of two centuries": ("d", np.where(np.arange(_ROWS) % 2, 4.9e9, _START)),
     "nothing": ("d", np.full(_ROWS, np.nan)),
     "first missing": ("d", np.where(np.arange(_ROWS) < 40_000, np.nan, 2.5)),
     "amounts": ("d", _RANDOM.integers(-500, 10_000, _ROWS) / 100),
@@ -47,7 +52,18 @@ def test_a_packed_column_gives_back_exactly_its_numbers(name: str) -> None:
     assert len(column) == 0
 
 
-@pytest.mark.parametrize(("name", "most"), [("constant", 0.1), ("ranks", 1.1), ("lines", 1.1), ("nothing", 0.1), ("times", 4.1)])
+_MOST_BYTES = {
+    "constant": 0.1,
+    "ranks": 1.1,
+    "lines": 1.1,
+    "nothing": 0.1,
+    "times": 4.1,
+    "times, some wrong": 4.5,
+    "seconds": 2.1,
+}
+
+
+@pytest.mark.parametrize(("name", "most"), _MOST_BYTES.items())
 def test_usual_columns_of_logs_take_few_bytes_per_row(name: str, most: float) -> None:
     typecode, values = COLUMNS[name]
     column = PackedColumn(typecode)
@@ -55,6 +71,7 @@ def test_usual_columns_of_logs_take_few_bytes_per_row(name: str, most: float) ->
     column.pack()
     (block,) = column._blocks
     size = 0 if block.values is None or not any(block.values.strides) else block.values.nbytes
+    size += 0 if block.apart is None else sum(part.nbytes for part in block.apart)
     assert size <= most * _ROWS
 
 

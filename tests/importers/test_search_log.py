@@ -350,6 +350,25 @@ def test_times_that_cannot_be_read_are_named_and_not_called_missing(tmp_path: Pa
     assert _read_table(tmp_path, "s1,u1,45964.5,A,,search").notes[0].startswith("all times are in the first years after 1970")
 
 
+@pytest.mark.parametrize(
+    ("logged", "ranks"),
+    [
+        (range(128), range(1, 129)),
+        (range(1, 129), range(1, 129)),
+        (["1", *[""] * 299], range(1, 301)),
+        ([*range(1, 128), *[""] * 10], range(1, 138)),
+    ],
+)
+def test_ranks_at_the_end_of_a_number_type_stay_right(tmp_path: Path, logged: Sequence[Any], ranks: range) -> None:
+    table = tmp_path / "log.csv"
+    rows = [f"s1,u1,5,{rank},d{at},shown" for at, rank in enumerate(logged)]
+    clicks = [f"s1,u1,6,{logged[at]},d{at},click" for at in (0, len(logged) - 1)]
+    table.write_text("\n".join(["session,user,time,rank,doc,action", *rows, *clicks, ""]), encoding="utf-8")
+    log = read_search_log(ImportSource((str(table),)), LogOptions())
+    assert log.sessions.ranks.tolist() == list(ranks)
+    assert log.clicks().rank.tolist() == [1, len(logged)]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_documents_shown_are_by_session_and_rank_each_once_whatever_the_order_of_rows(tmp_path: Path, seed: int) -> None:
     rows = [f"s{at},u{at},5,{rank},d{rank},shown" for at in range(5) for rank in (1, 2, 3)]

@@ -100,6 +100,13 @@ def test_a_grade_outside_the_scale_fails_and_has_no_value(tmp_path: Path) -> Non
     assert list(measured.reasons.values()).count("failed") == 3
 
 
+def test_the_path_of_a_rubric_may_contain_spaces(tmp_path: Path) -> None:
+    folder = tmp_path / "my  own rubrics"
+    folder.mkdir()
+    measure = parse_measure(f"Criterion('{tone(folder)}')")
+    assert parse_measure(str(measure)) == measure
+
+
 def test_two_versions_of_a_rubric_are_two_measures(tmp_path: Path) -> None:
     first = parse_measure(f"Criterion('{tone(tmp_path)}')")
     Path(tone(tmp_path, TONE.replace("plain", "neutral")))

@@ -126,7 +126,7 @@ def test_an_agent_decides_by_preferences_and_reads_rubrics_of_its_folders_alone(
     assert results[0].structured_content["decision"]["systems"] == ["a"]
     assert words[1].startswith(f"preferences: {for_message(outside)} is outside the folders of this server")
     assert "cannot grade by a rubric" in words[2]
-    assert words[3].startswith(f"measures: {outside} is outside the folders of this server")
+    assert words[3].startswith(f"measures: {for_message(outside)} is outside the folders of this server")
     assert words[4].startswith("measures: '../tone.toml' is not allowed")
 
 

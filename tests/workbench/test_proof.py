@@ -65,10 +65,26 @@ def test_a_better_fusion_is_proven_with_results_and_an_experiment_that_can_be_ru
     assert proof.low > 0
     results = load_results(folder_of(library, proof))
     assert [system.name for system in results.system_runs] == ["title", "fused", "fused-tuned"]
-    assert compare(results).decision.sentences[0] == proof.decision
+    among = "Among title, fused and fused-tuned alone: "
+    assert proof.decision.removeprefix(among).startswith(compare(results).decision.sentences[0])
     experiment = read_experiment(proof.toml)
     assert list(experiment.systems) == ["fused", "fused-tuned"]
     assert "nested cross-validation" in Path(proof.toml).read_text(encoding="utf-8")
+
+
+def test_the_decision_of_a_proof_names_the_better_systems_that_it_does_not_compare(opened: Opened) -> None:
+    library, source, workbench = opened
+    assert source.measure is not None
+    proof = workbench.prove(source, "title", "title", {"k1": 0.9}, quiet)
+    assert proof.decision.startswith("Among title and title-tuned alone: ")
+    result, proved = source.results.result, load_results(folder_of(library, proof)).result
+    best = max(proved.value(source.measure, name) for name in ("title", "title-tuned"))
+    values = {name: result.value(source.measure, name) for name in ("bm25", "fused", "reranked")}
+    assert {name for name, value in values.items() if f"{name} ({value:.3f})" in proof.decision} == {
+        name for name, value in values.items() if value > best
+    }
+    assert "bm25 (" in proof.decision
+    assert proof.decision.endswith(" not compared, with a better mean.")
 
 
 def test_each_query_of_the_new_results_is_ranked_with_settings_that_other_queries_chose(opened: Opened) -> None:

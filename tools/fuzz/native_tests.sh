@@ -22,7 +22,7 @@ build_copy() {
     mkdir -p "$1/tools/fuzz" "$1/benchmarks"
     cp -r src tests setup.py pyproject.toml README.md LICENSE "$1"
     cp benchmarks/*.py "$1/benchmarks"
-    cp tools/__init__.py "$1/tools"
+    cp tools/*.py "$1/tools"
     cp tools/fuzz/*.* "$1/tools/fuzz"
     cd "$1"
     find src -name '*.so' -delete

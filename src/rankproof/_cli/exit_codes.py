@@ -23,8 +23,18 @@ def prepare_streams() -> None:
 
 def flush_output() -> None:
     """Flushes standard output while an error, such as a full disk, can still be reported."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
+    with until_pipe_closes():
+        if sys.stdout is not None:
+            sys.stdout.flush()
+
+
+@contextmanager
+def until_pipe_closes() -> Iterator[None]:
+    """Writes no more if the reader of standard output has ended; the command goes on, as its exit code may tell something."""
+    try:
+        yield
+    except BrokenPipeError:
+        abandon_output()
 
 
 def abandon_output() -> None:

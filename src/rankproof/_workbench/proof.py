@@ -19,6 +19,7 @@ from rankproof._analysis.values import format_points
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.ordering import Ranking
 from rankproof._data.run import Run
+from rankproof._data.text import in_a_sentence
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._io.files import write_blocks
@@ -217,7 +218,9 @@ def write_proof(library: ResultsLibrary, source: BenchSource, first: str, tuned:
     if toml:
         write_blocks(f"{folder}.toml", [toml.encode(errors="backslashreplace")])
     progress("held-out rankings", 2, 2)
-    return _proof(result, against, decision, first, name, library.added(folder), f"{folder}.toml" if toml else "")
+    compared = compared_text(source.results, results, source.measure, decision.sentences[0])
+    written = library.added(folder), f"{folder}.toml" if toml else ""
+    return _proof(result, against, decision, compared, first, name, *written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +297,21 @@ def proof_results(results: ExperimentResult, first: str, second: str, run: Run, 
     )
 
 
+def compared_text(all_results: ExperimentResult, compared: ExperimentResult, measure: Measure, sentence: str) -> str:
+    """The decision with the systems that it is among, and the better systems of all results that were not compared."""
+    sign = -1 if measure.higher_is_better is False else 1
+    values = {part.name: compared.result.value(measure, part.name) for part in compared.system_runs}
+    best = max(sign * value for value in values.values())
+    others = [part.name for part in all_results.system_runs if part.name not in values]
+    means = {name: all_results.result.value(measure, name) for name in others}
+    better = [f"{for_message(name)} ({mean:.3f})" for name, mean in means.items() if sign * mean > best]
+    among = f"Among {in_a_sentence([for_message(name) for name in values])} alone: {sentence}"
+    if not better:
+        return among
+    were = "was" if len(better) == 1 else "were"
+    return f"{among} {in_a_sentence(better)} {were} not compared, with a better mean."
+
+
 def _plain(run: SystemRun) -> SystemRun:
     """The rankings of a system alone; times of different runs are not compared."""
     return SystemRun(run.name, "run", run.stage, run.run, {}, None, None, None, None, facts={}, computed=run.computed)
@@ -308,14 +326,23 @@ def proof_folder(path: str, what: str) -> str:
     raise AssertionError(f"no folder for {what}")
 
 
-def _proof(result: TunedResult, against: WithFirst, decision: Decision, first: str, name: str, results: str, toml: str) -> Proof:
+def _proof(
+    result: TunedResult,
+    against: WithFirst,
+    decision: Decision,
+    compared: str,
+    first: str,
+    name: str,
+    results: str,
+    toml: str,
+) -> Proof:
     gain = result.baselines[1].gain
     low, high = (None, None) if gain.interval is None else gain.interval
     proven = is_better(gain, result.direction) and name in decision.systems
     naive = result.best_value - result.baselines[1].value
     sentence = _proven_sentence(result, first, name) if proven else _open_sentence(result, against, decision, first, name)
     shown = settings_text(result.best)
-    return Proof(proven, sentence, gain.mean, low, high, naive, shown, decision.sentences[0], results, toml)
+    return Proof(proven, sentence, gain.mean, low, high, naive, shown, compared, results, toml)
 
 
 def _proven_sentence(result: TunedResult, first: str, name: str) -> str:

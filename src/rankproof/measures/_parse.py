@@ -33,7 +33,9 @@ _FURTHER_NUMBER = re.compile(r"[+-]?[0-9.][0-9.eE+-]*|(?:[0-9]+|p)=[^=]+")
 _MEASURE_TEXT = re.compile(r"(?P<name>[^()@]+?)(?:\((?P<inside>.*)\))?(?:@(?P<at>[^()@]*?))?(?:-l(?P<level>[0-9]+))?")
 _SUFFIXED = re.compile(r"(?P<name>.+?)[._](?P<suffix>[+-]?[0-9.][0-9.eE+-]*|(?:[0-9]+|p)=[^=]+)")
 _WORD = re.compile(r"(['\"]?)([A-Za-z][A-Za-z0-9-]*)\1")
-_QUOTED = re.compile(r"(['\"])([^'\"()\[\]{}@,=\s]+)\1")
+_PLAIN = r"[^'\"()\[\]{}@,=\s]+"
+_QUOTED = re.compile(rf"(['\"])({_PLAIN}|{_PLAIN}(?: +{_PLAIN})*\.toml)\1")
+"""A value without spaces, or the path of a file."""
 MODULE_AND_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
 _NAMES_FILE = re.compile(r"criterion\s*\(", re.IGNORECASE)
 """A measure with a file, which may have changed since the text was parsed."""

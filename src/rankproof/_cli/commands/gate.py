@@ -78,6 +78,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._analysis.gate.case_checks import case_table
     from rankproof._analysis.gate.gate import evaluated_measures, gate_with_cases, recorded_gate
     from rankproof._analysis.gate.result import gate_table, without_cases
+    from rankproof._cli.exit_codes import until_pipe_closes
     from rankproof._evaluation.options import USUAL_PRIMARY
 
     _check(args)
@@ -104,8 +105,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         gate = gate_with_cases(gate, inputs, args.cases, folder, args.systems or ())
     _write(gate, args, inputs.name)
     tables = [gate_table(gate, settings)] if without_cases(gate.checks) or not gate.cases else []
-    show_tables([*tables, *([case_table(gate.cases)] if gate.cases else [])], args, terminal)
-    show_value_notes(inputs.result, terminal)
+    with until_pipe_closes():
+        show_tables([*tables, *([case_table(gate.cases)] if gate.cases else [])], args, terminal)
+        show_value_notes(inputs.result, terminal)
     if args.save is not None and not gate.passed:
         terminal.note(not_saved(args.save, gate))
     elif args.save is not None:
@@ -123,14 +125,16 @@ def _run_self_test(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._analysis.gate.result import gate_table
     from rankproof._analysis.gate.self_test import self_test
     from rankproof._analysis.inputs import MAIN_MEASURES
+    from rankproof._cli.exit_codes import until_pipe_closes
 
     settings = _settings(args)
     args.measures = evaluated_measures(args.measures or (), None, settings) or None
     inputs = read_input(args, of_answers=True, of_rankings=MAIN_MEASURES)
     gate = self_test(inputs, settings, systems=args.systems or ())
     _write(gate, args, inputs.name)
-    show_tables([gate_table(gate, settings)], args, terminal)
-    show_value_notes(inputs.result, terminal)
+    with until_pipe_closes():
+        show_tables([gate_table(gate, settings)], args, terminal)
+        show_value_notes(inputs.result, terminal)
     return _ended(gate, terminal)
 
 

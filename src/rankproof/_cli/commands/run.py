@@ -367,16 +367,19 @@ def show_results(
     if not terminal.quiet:
         page = "" if args.no_report else f"; open {escape_invisible(os.path.join(folder, REPORT_FILE))} in a browser"
         terminal.say(f"results saved in {escape_invisible(folder)}{page}")
-        if not results.is_judged:
-            for line in _next_commands(folder):
-                terminal.say(escape_invisible(line))
+        for line in _next_commands(folder, results):
+            terminal.say(escape_invisible(line))
 
 
-def _next_commands(folder: str) -> Iterator[str]:
-    """The commands that grade the rankings and decide."""
+def _next_commands(folder: str, results: ExperimentResult) -> Iterator[str]:
+    """The command that opens the bench, or those that grade rankings without judgements."""
     from shlex import quote
 
     place = quote(folder)
+    if results.is_judged:
+        if results.answers is None:
+            yield f"next: rankproof serve {place} --judge --edit"
+        return
     yield "there are no judgements; next, grade the top 10 of all systems:"
     yield f"  rankproof judge {place} --model gpt-4o-mini  # by a language model; names the leader by this judge"
     yield f"  rankproof serve {place} --judge  # by yourself, in the browser"

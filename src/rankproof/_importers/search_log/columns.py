@@ -18,7 +18,9 @@ _CHUNK_ROWS = 1 << 17
 _TICKS = 1000.0
 """Times in whole milliseconds are packed as whole numbers."""
 _DTYPES = {"q": np.int64, "i": np.int32, "d": np.float64, "b": np.int8}
-_MOST_SECONDS = 1e12
+_MOST_SECONDS, _MOST_TICKS = 1e12, 1 << 32
+_MOST_APART = 0.125
+"""With more numbers that do not fit than this share, a block stays as it is."""
 _SMALL = (np.uint8, np.uint16, np.uint32)
 MOST_RECENT = 1 << 17
 """Names that are found by a dictionary, which takes more memory than the texts themselves."""
@@ -33,8 +35,8 @@ class _PackedBlock(NamedTuple):
     values: Array | None
     are_steps: bool = False
     are_ticks: bool = False
-    missing: Array | None = None
-    """The rows without a number."""
+    apart: tuple[Array, Array] | None = None
+    """The rows without a number, or with one that does not fit the others, and what they hold."""
 
     def numbers(self, dtype: Any) -> Array:
         """The numbers as they were."""
@@ -45,8 +47,9 @@ class _PackedBlock(NamedTuple):
         if self.values is not None:
             whole += np.cumsum(self.values, dtype=np.int64) if self.are_steps else self.values
         numbers = whole / _TICKS if self.are_ticks else whole.astype(dtype)
-        if self.missing is not None:
-            numbers[self.missing] = np.nan
+        if self.apart is not None:
+            rows, values = self.apart
+            numbers[rows] = values
         return numbers
 
 
@@ -55,27 +58,36 @@ def _packed(values: Array) -> _PackedBlock:
     as_it_is = _PackedBlock(len(values), None, values)
     if values.dtype != np.float64:
         return _packed_whole(values.astype(np.int64)) or as_it_is
-    missing = np.flatnonzero(np.isnan(values)).astype(np.int32)
-    if len(missing) == len(values):
+    missing = np.isnan(values)
+    if missing.all():
         return _PackedBlock(len(values), None, np.broadcast_to(np.float64(np.nan), len(values)))
-    filled = values
-    if len(missing):
-        filled = values.copy()
-        filled[missing] = values[np.argmin(np.isnan(values))]
-    if not np.abs(filled).max() < _MOST_SECONDS:
+    with np.errstate(over="ignore", invalid="ignore"):
+        ticks = np.rint(values * _TICKS)
+        fits = (np.abs(values) < _MOST_SECONDS) & (ticks / _TICKS == values)
+    if not fits.any():
         return as_it_is
-    ticks = np.rint(filled * _TICKS)
-    if (ticks / _TICKS != filled).any():
+    near = ticks[fits]
+    # A few wrong times, such as dates a century off, must not cost 8 bytes for every row.
+    if near.max() - near.min() >= _MOST_TICKS:
+        fits &= np.abs(ticks - np.median(near)) < _MOST_TICKS / 2
+    if np.count_nonzero(fits | missing) < (1 - _MOST_APART) * len(values) or not fits.any():
         return as_it_is
+    if fits.all():
+        rows = None
+    else:
+        # A row takes the number before it, so that rows in order stay in order.
+        ticks = ticks[np.maximum.accumulate(np.where(fits, np.arange(len(values)), fits.argmax()))]
+        rows = np.flatnonzero(~fits).astype(np.int32)
+    apart = None if rows is None else (rows, np.asarray(np.nan) if (~fits == missing).all() else values[rows])
     block = _packed_whole(ticks.astype(np.int64))
-    return as_it_is if block is None else block._replace(are_ticks=True, missing=missing if len(missing) else None)
+    return as_it_is if block is None else block._replace(are_ticks=True, apart=apart)
 
 
 def _packed_whole(values: npt.NDArray[np.int64]) -> _PackedBlock | None:
     low, high = int(values.min()), int(values.max())
     if low == high:
         return _PackedBlock(len(values), low, None)
-    if high - low >= 1 << 32:
+    if high - low >= _MOST_TICKS:
         return None
     small = next(dtype for dtype in _SMALL if high - low <= np.iinfo(dtype).max)
     steps = np.diff(values, prepend=values[:1])
@@ -131,7 +143,7 @@ class PackedColumn:
         return values
 
     def take(self, *, small: bool = False) -> Array:
-        """The whole column, which is empty afterwards; with `small` in the smallest type of whole numbers that holds it."""
+        """The whole column, which is empty afterwards; with `small` in the smallest type that holds it and numbers beside it."""
         dtype = self._smallest() if small else self.dtype
         values, start = np.empty(len(self), dtype=dtype), 0
         self._blocks.reverse()
@@ -147,7 +159,7 @@ class PackedColumn:
     def _smallest(self) -> Any:
         ends = [(int(block.min()), int(block.max())) for _, block in self.blocks()]
         low, high = min((low for low, _ in ends), default=0), max((high for _, high in ends), default=0)
-        return smallest_dtype(low, high)
+        return smallest_dtype(low - 1, high + 1)
 
 
 def smallest_dtype(low: int, high: int) -> Any:

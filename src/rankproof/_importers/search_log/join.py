@@ -12,7 +12,7 @@ import numpy as np
 
 from rankproof._data.arrays import BoolArray
 from rankproof._data.text import in_a_sentence, pluralise
-from rankproof._importers.search_log.columns import PackedColumn, as_small, chunks, release_memory
+from rankproof._importers.search_log.columns import PackedColumn, as_small, chunks, release_memory, smallest_dtype
 from rankproof._importers.search_log.log import Codes, Events, Offsets, SearchLog, Sessions, dropped_words, split_place
 from rankproof._importers.search_log.options import DAY, LogOptions
 from rankproof._importers.search_log.plain_rows import PLAIN_ROW
@@ -310,7 +310,7 @@ class _Join:
         session = np.repeat(run_session.astype(np.int32), shown)
         is_listed = np.repeat(self.kind == QUERY_ROW, shown)
         del run_session, shown
-        doc, rank, team = tables.slot_doc.take(), tables.slot_rank.take(), tables.slot_team.take(small=True)
+        doc, rank, team = tables.slot_doc.take(), tables.slot_rank.take(small=True), tables.slot_team.take(small=True)
         rank = self._ranks_from_1(rank, is_listed)
         too_deep = rank > MAX_RANK
         if too_deep.any():
@@ -318,10 +318,21 @@ class _Join:
             session = np.where(too_deep, -1, session)
         del too_deep
         # Most logs are in order, and copies of columns with a row per document shown are what takes memory.
-        if (session < 0).any() or not is_sorted(session):
-            at = np.flatnonzero(session >= 0)
-            at = at[np.argsort(session[at], kind="stable")]
-            session, doc, rank, team, is_listed = session[at], doc[at], rank[at], team[at], is_listed[at]
+        if session.min(initial=0) < 0:
+            is_kept = session >= 0
+            session = session[is_kept]
+            doc = doc[is_kept]
+            rank = rank[is_kept]
+            team = team[is_kept]
+            is_listed = is_listed[is_kept]
+            del is_kept
+        if not is_sorted(session):
+            at = np.argsort(session, kind="stable").astype(np.int32)
+            session = session[at]
+            doc = doc[at]
+            rank = rank[at]
+            team = team[at]
+            is_listed = is_listed[at]
             del at
         if not is_listed.all():
             order = order_by_rank(session, rank)
@@ -337,7 +348,9 @@ class _Join:
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         unranked = np.flatnonzero(rank < 0)
         if len(unranked):
-            rank[unranked] = unranked - offsets[:-1][session[unranked]] + 1
+            at = unranked - offsets[:-1][session[unranked]] + 1
+            rank = rank.astype(np.promote_types(rank.dtype, smallest_dtype(0, int(at.max()))))
+            rank[unranked] = at
         return offsets, doc, as_small(rank), team
 
     def _counting_runs(self, shown: Array) -> BoolArray:
@@ -382,7 +395,7 @@ class _Join:
         doc = self._event_docs(sessions)[left]
         session = self.event_session[left]
         del self.event_session
-        named = self.tables.event_rank.take()[left]
+        named = self.tables.event_rank.take(small=True)[left]
         none = np.broadcast_to(np.int32(-1), len(left))
         slot = slots_of(session, doc, none, sessions)
         rank = self._event_ranks_from_1(session, slot, named, sessions, left)
@@ -395,7 +408,13 @@ class _Join:
         release_memory()
         left = self._drop_events(left, unknown, "of a document that was not shown", place)
         if unknown.any():
-            session, slot, rank, doc = session[~unknown], slot[~unknown], rank[~unknown], doc[~unknown]
+            known = ~unknown
+            session = session[known]
+            slot = slot[known]
+            rank = rank[known]
+            doc = doc[known]
+            del known
+        del unknown
         return self._once(left, session, slot, rank, doc, sessions)
 
     def _event_docs(self, sessions: Sessions) -> Codes:
@@ -494,7 +513,12 @@ class _Join:
         rows = np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int32)
         del chosen, part_of
         release_memory()
-        left, session, slot, rank, doc, action = (column[rows] for column in (left, session, slot, rank, doc, action))
+        left = left[rows]
+        session = session[rows]
+        slot = slot[rows]
+        rank = rank[rows]
+        doc = doc[rows]
+        action = action[rows]
         del rows
         is_blank, nothing = tables.event_value.is_blank, np.broadcast_to(np.float64(np.nan), len(left))
         return Events(

@@ -80,7 +80,7 @@ class Proof:
     high: Annotated[float | None, Option("the upper end")]
     naive: Annotated[float, Option("the gain on the queries that chose the settings, which is too high")]
     settings: Annotated[str, Option("the settings that all queries choose")]
-    decision: Annotated[str, Option("the decision on held-out rankings")]
+    decision: Annotated[str, Option("the decision on held-out rankings, and which better systems it leaves out")]
     results: Annotated[str, Option("the id of the new results")]
     toml: Annotated[str, Option("the experiment file with the tuned system, empty if the systems are not known")]
 

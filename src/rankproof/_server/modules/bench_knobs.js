@@ -12,7 +12,7 @@ let turn = 0;
 
 addSlot("panel", (view) => {
   const key = `${view.bench.id} ${view.state.b}`;
-  if (section?.key !== key) section = { key, node: el("section", { class: "knobs", "aria-label": "Change B" }), work: el("div", { class: "job", role: "status" }) };
+  if (section?.key !== key) section = { key, node: el("section", { class: "knobs", "aria-label": "Change B" }), work: el("div", { class: "job", role: "status" }), verdictOf: null };
   draw(section, view);
   return section.node;
 });
@@ -170,8 +170,12 @@ function writtenNode(own, knob, label) {
   return el("label", { class: "knob" }, label(null), input);
 }
 
+/** What a verdict is of: system A, and the changes of B. */
+const subjectOf = (view, changes) => JSON.stringify([view.state.a, changes]);
+
 async function drawEffect(own, changes) {
   const view = own.view;
+  markVerdict(own, changes);
   const asked = (own.asked = (own.asked ?? 0) + 1);
   if (!Object.keys(changes).length) {
     view.setEffect(null);
@@ -190,6 +194,12 @@ async function drawEffect(own, changes) {
   fill(own.effect, effect.needs_rebuild ? rebuildNode(own) : [effectNode(effect, view), proveNode(own)]);
 }
 
+/** Says of a verdict on the page that it is of another system A or of other settings than those that are shown. */
+function markVerdict(own, changes) {
+  const note = own.work.querySelector(".other-settings");
+  if (note) note.hidden = own.verdictOf === subjectOf(own.view, changes);
+}
+
 function rebuildNode(own) {
   const words = own.reply.why_not_rebuild;
   const button = el("button", { type: "button", class: "main rebuild", disabled: Boolean(words), on: { click: () => startJob(own, "rebuild") } }, "Run B with these settings");
@@ -203,6 +213,7 @@ function proveNode(own) {
     "div",
     { class: "banner" },
     el("p", {}, el("strong", {}, "Tuned on the queries you see: no proof."), " “Prove it” chooses the changed settings on some queries and measures them on others (5-fold cross-validation)."),
+    el("p", { class: "beside" }, "By the judgements of the results: grades given in the bench count neither in the effect nor in the proof, only in “Decision so far”."),
     el("p", {}, button, words ? ` ${words}.` : ""),
   );
 }
@@ -214,6 +225,7 @@ async function startJob(own, name) {
   try {
     const changes = changesOf(view.state.ch);
     const job = await post(pathOf(view, name), { a: view.state.a, b: view.state.b, changes });
+    own.verdictOf = subjectOf(view, changes);
     await follow(own, name, job);
   } catch (error) {
     fill(own.work, el("p", { class: "bench-note" }, error.message));
@@ -236,13 +248,15 @@ async function follow(own, name, job) {
     replies.clear();
     return own.view.refresh();
   }
-  return fill(own.work, proofNode(state.result));
+  fill(own.work, proofNode(state.result));
+  markVerdict(own, changesOf(own.pending ?? own.view.state.ch));
 }
 
 function proofNode(proof) {
   return el(
     "div",
     { class: proof.proven ? "proof proven" : "proof" },
+    el("p", { class: "bench-note other-settings", hidden: true }, "This verdict is of another system A or other settings than those shown now."),
     el("p", { class: "plan" }, proof.sentence),
     el("p", {}, `Chosen by all queries: ${proof.settings}. Measured on the queries that chose them: ${proof.naive.toFixed(4)}, which is too optimistic.`),
     el("p", { dir: "auto" }, proof.decision),

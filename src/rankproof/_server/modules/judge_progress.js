@@ -8,7 +8,7 @@ const counted = (count, unit) => `${count.toLocaleString("en")} ${unit}${count =
 export function planWords({ decision, grows, left, minutes }) {
   const pace = minutes === null ? "" : `; ${counted(minutes, "minute")} at your pace`;
   if (decision.decided) return "Decided: you can stop.";
-  if (!grows) return left ? `${counted(left, "pair")} left${pace}.` : "No pair is left.";
+  if (!grows) return left ? `${counted(left, "pair")} left${pace}.` : "All shown documents are graded; change a grade if you disagree.";
   if (decision.needed === null) return decision.queries ? `${decision.queries} queries judged; how many decide is not known${pace}.` : "";
   const more = decision.queries >= decision.needed ? "more than these" : `about ${decision.needed}`;
   return `${decision.queries} of ${more} queries needed${pace}.`;
@@ -23,7 +23,7 @@ export function showProgress(node, progress, { isDrawn = false } = {}) {
     el("p", { class: decision.decided ? "plan decided" : "plan" }, planWords(progress)),
     progress.grows && decision.needed ? bar(decision) : null,
     el("h3", {}, "Decision so far"),
-    el("p", { dir: "auto" }, decision.sentence || "No decision yet."),
+    el("p", { dir: "auto" }, (progress.all_grades && decision.sentence) || "No decision yet: nothing is graded here."),
     risk ? el("p", { class: "beside" }, risk) : null,
     progress.before && progress.before !== decision.sentence ? el("p", { class: "beside", dir: "auto" }, `Without these grades: ${progress.before}`) : null,
     el("p", { class: "beside" }, `${counted(progress.grades, "grade")} by ${progress.assessor}${progress.all_grades > progress.grades ? `, ${counted(progress.all_grades, "pair")} graded by all` : ""}.`),
