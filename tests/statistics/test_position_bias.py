@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from rankproof._statistics.clicks import CLICK_MODELS, ClickLog
-from rankproof._statistics.position_bias import RankedClicks, _falling, fitted_examination, position_bias
+from rankproof._statistics.clicks import CLICK_MODELS, ClickLog, RankedClicks, _falling, fitted_examination, position_bias
 from rankproof.errors import InputError
 from support.shown_lists import ShownList, click_log
 
