@@ -77,7 +77,7 @@ class ClickSettings:
             ),
         )
 
-    def label(self, pairs: _Pairs, counts: PairCounts) -> str:
+    def label(self, pairs: _ShownPairs, counts: PairCounts) -> str:
         """clicks:MODEL:DIGEST; the digest covers the settings and the clicks."""
         digest = hashlib.sha256(identity_key(self.prior, self.least_shown, list(self.thresholds)).encode())
         order = pairs.by_name()
@@ -200,7 +200,7 @@ def _read_log(source: ImportSource, options: LogOptions) -> SearchLog:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Pairs:
+class _ShownPairs:
     """The query and the document of each pair, as places in the normal forms of queries and in the ids of documents."""
 
     query: Codes
@@ -292,7 +292,7 @@ class _ClickedLists:
             return f"the other actions are {listed}: name those that are clicks, as in --set actions=click,add_to_cart=3"
         return "pass the events of these queries, with the query_id and the object_id that the queries list"
 
-    def clicks(self, groups: Sequence[str]) -> tuple[_Pairs, ClickLog]:
+    def clicks(self, groups: Sequence[str]) -> tuple[_ShownPairs, ClickLog]:
         """The pairs, and their impressions with their clicks; `groups` names the query of each code."""
         total, docs = int(np.count_nonzero(self._rows)), len(self._docs)
         keys, start = np.empty(total, dtype=np.int64), 0
@@ -309,7 +309,7 @@ class _ClickedLists:
             pair[start : start + len(part)] = np.searchsorted(keys, part)
             lengths.append(part_lengths)
             start += len(part)
-        pairs = _Pairs((keys // docs).astype(np.int32), (keys % docs).astype(np.int32), groups, self._docs)
+        pairs = _ShownPairs((keys // docs).astype(np.int32), (keys % docs).astype(np.int32), groups, self._docs)
         rank, weight = (column if self._rows.all() else column[self._rows] for column in (self._rank, self._weight))
         return pairs, ClickLog(pairs.query, pair, rank, weight, self._weights, np.concatenate(lengths))
 
@@ -338,7 +338,7 @@ class _ClickedLists:
 
 
 def _judgements(
-    pairs: _Pairs, counts: PairCounts, keys: Sequence[str], how: ClickSettings, label: str, builder: DatasetBuilder
+    pairs: _ShownPairs, counts: PairCounts, keys: Sequence[str], how: ClickSettings, label: str, builder: DatasetBuilder
 ) -> Iterator[Judgement]:
     """The grade of each pair that was shown often enough; `keys` has the id of each query."""
     often = np.flatnonzero(counts.shown >= how.least_shown)
