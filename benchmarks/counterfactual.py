@@ -20,7 +20,7 @@ from rankproof._analysis.online.value import ValueOptions, value_of_rankings
 from rankproof._data.arrays import FloatArray
 from rankproof._data.ordering import ranked_documents
 from rankproof._importers.search_log.log import NO_TEAM, Events, SearchLog, Sessions
-from rankproof._statistics.clicks import RankedClicks, fitted_examination, position_bias
+from rankproof._statistics.position_bias import RankedClicks, fitted_examination, position_bias
 from rankproof.errors import InputError
 
 DEPTH, SYSTEMS = 10, ("bm25", "static", "hybrid")

@@ -161,6 +161,7 @@ def test_only_the_helper_raises_the_error_of_a_missing_extra() -> None:
     assert sorted(raising) == ["_extras.py", "errors.py"]
 
 
+@pytest.mark.slow
 def test_every_library_of_every_extra_is_tried(imports: list[Imported]) -> None:
     assert len(imports) >= 300
     assert PARTS.keys() == {one.library for one in imports} - CORE.keys()

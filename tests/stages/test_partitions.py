@@ -263,6 +263,7 @@ FILES = 6
 """Of two partitions: words, time of preparing, and hits."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", range(FILES))
 def test_a_disk_that_is_full_at_any_file_leaves_nothing_half(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: int

@@ -143,6 +143,7 @@ class _Counted:
         return getattr(self._inner, name)
 
 
+@pytest.mark.slow
 def test_a_reranker_scores_each_pair_once_for_all_trials() -> None:
     counts, memo = ScoreMemo(), ScoreMemo()
     stages = {

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.clicks import IntpArray
 from rankproof._statistics.options import Estimator
+from rankproof._statistics.position_bias import IntpArray
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._importers.search_log.log import SearchLog
 from rankproof._importers.ubi_log import normalised_query
-from rankproof._statistics.clicks import RankedClicks
+from rankproof._statistics.position_bias import RankedClicks
 
 Places = npt.NDArray[np.int64]
 

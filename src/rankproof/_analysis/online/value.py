@@ -18,9 +18,9 @@ from rankproof._data.table import Column, Table
 from rankproof._data.text import example_ids, percent, pluralise
 from rankproof._importers.search_log.log import SearchLog
 from rankproof._importers.search_log.options import CLICKS
-from rankproof._statistics.clicks import NO_VARIATION, VARIATION_FIX, PositionBias, position_bias
 from rankproof._statistics.confidence_sequence import interval_width
 from rankproof._statistics.options import USUAL_USERS, Estimator
+from rankproof._statistics.position_bias import NO_VARIATION, VARIATION_FIX, PositionBias, position_bias
 from rankproof.errors import InputError, UsageError, for_message
 
 Rankings = Mapping[str, Sequence[str]]
