@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -45,6 +46,9 @@ _RANKING_NOTES = (
     " cut the reference contexts from the same chunks, or log the ids of contexts",
 )
 
+_VERSION = re.compile(r"(?:^|_)(?:version|variant|experiment|arm|pipeline|release|build|config)$")
+_MOST_VERSIONS = 10
+
 IDS_ALONE = "contexts have ids and no texts: no documents"
 """The note of an import where no context has a text."""
 
@@ -65,6 +69,7 @@ class LoggedSearch:
     query: str
     returned: tuple[Context, ...]
     tokens: float | None
+    elapsed_ms: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +153,14 @@ class LogMerge:
         self.notes.extend(_missing_parts(dataset, has_runs=bool(runs), has_answers=bool(answers)))
         self.notes.extend(self._coverage(runs.keys() | answers.keys()))
         self.notes.extend(self._documents.notes())
+        versions = {name: values for name in (*self.groups, *self._model_columns) if (values := self._versions(name))}
+        self.notes.extend(
+            f"{for_message(name)} ({names_for_message(values)}) may name the system of a row: if so, add --set system={name}"
+            for name, values in versions.items()
+        )
         for name, questions in self._of_answers.items():
+            if name in versions:
+                continue
             differs = f"{for_message(name)} differs between the rows of {pluralise(questions, 'question')}"
             self.notes.append(f"{differs}: it describes answers and makes no segments")
         if segments := tuple(name for name in self.groups if name not in self._of_answers):
@@ -231,7 +243,7 @@ class LogMerge:
         return tuple(map(self._documents.passage_id, contexts))
 
     def _search(self, search: LoggedSearch) -> SearchCall:
-        return SearchCall(search.query, self._passages(search.returned), search.tokens)
+        return SearchCall(search.query, self._passages(search.returned), search.tokens, search.elapsed_ms)
 
     def _qrels(self, runs: Mapping[str, Run]) -> Qrels:
         """The grade of every reference context of any log: 1, or by its score."""
@@ -323,6 +335,33 @@ class LogMerge:
                 if len({sample.fields[name] for sample in samples if name in sample.fields}) > 1:
                     differing[name] = differing.get(name, 0) + 1
         return differing
+
+    @property
+    def _model_columns(self) -> tuple[str, ...]:
+        return tuple(self.columns.get("language model", ()))
+
+    def _versions(self, name: str) -> tuple[str, ...]:
+        """The values of a column that looks like the system of a row; none of any other column.
+
+        It is called so, or the rows of a log that ask a question again have other values of it.
+        """
+        if "system" in self.columns:
+            return ()
+        values, repeated, differing = dict[Any, None](), 0, 0
+        for system, log in self._logs.items():
+            for query, sample in log.items():
+                rows = (sample, *self._repeats[system].get(query, ()))
+                own = dict.fromkeys(self._value(row, name) for row in rows)
+                values |= own
+                repeated += len(rows) > 1
+                differing += len(own) > 1
+        is_version = differing > repeated / 2 or bool(_VERSION.search(name.lower()) and name not in self._model_columns)
+        return tuple(map(str, values)) if is_version and None not in values and 2 <= len(values) <= _MOST_VERSIONS else ()
+
+    def _value(self, sample: Sample, name: str) -> Any:
+        if name in self._model_columns:
+            return sample.usage.model if sample.usage is not None else None
+        return sample.fields.get(name)
 
     def _samples(self, query: str) -> list[Sample]:
         """The rows of all logs that ask the question, the repeats of a log after its first row."""

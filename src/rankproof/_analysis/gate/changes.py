@@ -62,12 +62,12 @@ from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
-from rankproof._statistics.correction import CORRECTIONS
 from rankproof._statistics.decision_rule import LOOK_LIMITS, Margin, PairEstimates, group_means, pair_estimates
 from rankproof._statistics.gate_rule import MAX_RISK, GateOutcome, PairedChange, change_of_pair
 from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
 from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof._statistics.means import are_even_weights, effective_size, weighted_mean
+from rankproof._statistics.paired import CORRECTIONS
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
