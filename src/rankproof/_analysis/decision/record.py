@@ -41,6 +41,7 @@ Reason = Literal[
     "ties",
     "depth",
     "ranks",
+    "grades",
     "few_labels",
     "judge_not_checked",
     "few_users",
