@@ -1,10 +1,10 @@
 """How often unjudged documents prevent a decision between two systems, with complete judgements and with one-sided pools.
 
 `python -m benchmarks.unjudged_rule` compares every pair of six systems on each collection beside the project. Only documents of a
-pool are judged: the top 10 of both systems but every tenth document ("nearly"); the top 10 or the top 3 of one of the two; the top
-10 with the top 3 of the other; or with the top 10 of a relative, the third system that shares most documents with it. Without zeros the
-judgements have only relevant documents, as in most public collections. A decision is wrong if a named system is more than the
-margin below the other one by the complete judgements.
+pool are judged: the top 10 of both systems but every tenth document ("nearly"); the top 10, or the top 3, of one of the two; the
+top 10 with the top 3 of the other; or with the top 10 of a relative, the third system that shares most documents with it. Without
+zeros the judgements have only relevant documents, as in most public collections. A decision is wrong if a named system is more
+than the margin below the other one by the complete judgements.
 `--results 1` cuts all rankings and pools after one document; `--measure P@1` decides by another measure.
 """
 
