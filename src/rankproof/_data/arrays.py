@@ -241,3 +241,20 @@ class IdIndex:
                 return position
             at += 1
         return None
+
+
+_MOST_WAITING = 1 << 21
+
+
+def distinct_numbers(parts: Iterable[IntArray]) -> IntArray:
+    """The different numbers of all parts in order, without an array of all of them."""
+    merged = np.empty(0, dtype=np.int64)
+    waiting, count = list[IntArray](), 0
+    for part in parts:
+        waiting.append(np.unique(part))
+        count += len(waiting[-1])
+        # Parts are merged when there are as many new numbers as known ones, so each is merged a few times only.
+        if count > max(len(merged), _MOST_WAITING):
+            merged = np.unique(np.concatenate([merged, *waiting]))
+            waiting, count = [], 0
+    return np.unique(np.concatenate([merged, *waiting]))

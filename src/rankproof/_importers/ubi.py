@@ -12,7 +12,7 @@ from itertools import islice
 
 import numpy as np
 
-from rankproof._data.arrays import BoolArray, IntArray
+from rankproof._data.arrays import BoolArray, IntArray, distinct_numbers
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import Judgement, make_judge_label
 from rankproof._data.run import Run
@@ -21,7 +21,7 @@ from rankproof._data.validation import made_id
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.cells import SETTING, SETTING_HELP, Thresholds, describe_thresholds, grade_by, thresholds_of
-from rankproof._importers.search_log.columns import chunks, release_memory
+from rankproof._importers.search_log.columns import chunks, release_memory, smallest_dtype
 from rankproof._importers.search_log.log import Codes, Offsets, SearchLog, split_place
 from rankproof._importers.search_log.options import BOTS, CLICKS, MOST_SESSIONS, LogOptions
 from rankproof._importers.search_log.read import USER, read_search_log
@@ -153,6 +153,7 @@ class UbiImporter:
         how = ClickSettings.of(options)
         builder = DatasetBuilder(source, options)
         log = _ClickedLists(_read_log(source, how.log), how.actions, builder.counts)
+        release_memory()
         log.check(source)
         groups = [normalised_query(text) for text in log.queries]
         keys = [made_id("query", [group]) for group in groups]
@@ -244,7 +245,7 @@ class _ClickedLists:
         weights = np.array([*(actions.get(name, 0.0) for name in log.actions), 0.0])
         self._weights, weight_of_action = np.unique(np.append(weights, 0.0), return_inverse=True)
         """The weights of events, 0 first."""
-        weight = weight_of_action[:-1].astype(np.int16)[events.action]
+        weight = weight_of_action[:-1].astype(smallest_dtype(0, len(actions)))[events.action]
         others = np.bincount(events.action[weight == 0], minlength=len(log.actions)).tolist()
         self.other_actions = Counter({name: count for name, count in zip(log.actions, others, strict=True) if count})
         """How many events there are of each action of the log that is no click."""
@@ -261,7 +262,7 @@ class _ClickedLists:
         self.count = len(clicks)
         self.moved = int(np.count_nonzero((clicks.named_rank > 0) & (clicks.named_rank != clicks.rank)))
         """Clicks whose event names another rank than the list."""
-        self._weight = np.zeros(len(self._shown), dtype=np.int16)
+        self._weight = np.zeros(len(self._shown), dtype=weight.dtype)
         # Of several actions on a document, the highest weight counts.
         np.maximum.at(self._weight, self._offsets[clicks.session] + clicks.slot - 1, weight[left])
         self._rank = sessions.ranks - 1
@@ -295,15 +296,7 @@ class _ClickedLists:
     def clicks(self, groups: Sequence[str]) -> tuple[_ShownPairs, ClickLog]:
         """The pairs, and their impressions with their clicks; `groups` names the query of each code."""
         total, docs = int(np.count_nonzero(self._rows)), len(self._docs)
-        keys, start = np.empty(total, dtype=np.int64), 0
-        for _, part in self._keys():
-            keys[start : start + len(part)] = part
-            start += len(part)
-        keys.sort()
-        is_first = np.ones(total, dtype=bool)
-        np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
-        keys = keys[is_first]
-        del is_first
+        keys = distinct_numbers(part for _, part in self._keys())
         pair, lengths, start = np.empty(total, dtype=np.int32), list[IntArray](), 0
         for part_lengths, part in self._keys():
             pair[start : start + len(part)] = np.searchsorted(keys, part)
