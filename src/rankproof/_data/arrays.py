@@ -243,18 +243,26 @@ class IdIndex:
         return None
 
 
-_MOST_WAITING = 1 << 21
+_LEAST_WAITING = 1 << 21
 
 
 def distinct_numbers(parts: Iterable[IntArray]) -> IntArray:
-    """The different numbers of all parts in order, without an array of all of them."""
+    """The different numbers of all parts in order, in little more memory than these take."""
     merged = np.empty(0, dtype=np.int64)
     waiting, count = list[IntArray](), 0
     for part in parts:
-        waiting.append(np.unique(part))
+        waiting.append(_sorted_once(part.copy()))
         count += len(waiting[-1])
-        # Parts are merged when there are as many new numbers as known ones, so each is merged a few times only.
-        if count > max(len(merged), _MOST_WAITING):
-            merged = np.unique(np.concatenate([merged, *waiting]))
-            waiting, count = [], 0
-    return np.unique(np.concatenate([merged, *waiting]))
+        # Numbers wait until there are many, so that merging them does not take most of the time.
+        if count > max(len(merged) // 4, _LEAST_WAITING):
+            merged, waiting, count = np.concatenate([merged, *waiting]), [], 0
+            merged = _sorted_once(merged)
+    return _sorted_once(np.concatenate([merged, *waiting]))
+
+
+def _sorted_once(numbers: IntArray) -> IntArray:
+    """The numbers sorted in place, each once: `np.unique` makes further copies."""
+    numbers.sort()
+    is_first = np.ones(len(numbers), dtype=bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+    return numbers[is_first]

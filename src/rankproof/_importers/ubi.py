@@ -80,9 +80,7 @@ class ClickSettings:
     def label(self, pairs: _ShownPairs, counts: PairCounts) -> str:
         """clicks:MODEL:DIGEST; the digest covers the settings and the clicks."""
         digest = hashlib.sha256(identity_key(self.prior, self.least_shown, list(self.thresholds)).encode())
-        order = pairs.by_name()
-        for part in chunks(len(order)):
-            rows = order[part]
+        for rows in pairs.by_name():
             columns = (column[rows].tolist() for column in (counts.shown, counts.clicks, counts.expected))
             digest.update(
                 "".join(
@@ -202,7 +200,7 @@ def _read_log(source: ImportSource, options: LogOptions) -> SearchLog:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _ShownPairs:
-    """The query and the document of each pair, as places in the normal forms of queries and in the ids of documents."""
+    """The query and the document of each pair, as places in the normal forms of queries and the ids of documents, in order."""
 
     query: Codes
     doc: Codes
@@ -214,11 +212,14 @@ class _ShownPairs:
         for query, doc in zip(self.query[rows].tolist(), self.doc[rows].tolist(), strict=True):
             yield self.queries[query], self.docs[doc]
 
-    def by_name(self) -> IntArray:
-        """The pairs in the order of their names."""
-        key = _places_in_order(self.queries)[self.query] * len(self.docs)
-        key += _places_in_order(self.docs)[self.doc]
-        return np.argsort(key)
+    def by_name(self) -> Iterator[IntArray]:
+        """The pairs of one query after the other, in the order of their names."""
+        place = _places_in_order(self.docs)
+        ends = np.searchsorted(self.query, np.arange(len(self.queries) + 1)).tolist()
+        for query in np.argsort(_places_in_order(self.queries)).tolist():
+            start, end = ends[query], ends[query + 1]
+            if start < end:
+                yield start + np.argsort(place[self.doc[start:end]])
 
 
 def _places_in_order(names: Sequence[str]) -> IntArray:
@@ -302,7 +303,9 @@ class _ClickedLists:
             pair[start : start + len(part)] = np.searchsorted(keys, part)
             lengths.append(part_lengths)
             start += len(part)
-        pairs = _ShownPairs((keys // docs).astype(np.int32), (keys % docs).astype(np.int32), groups, self._docs)
+        doc = (keys % docs).astype(np.int32)
+        keys //= docs
+        pairs = _ShownPairs(keys.astype(np.int32), doc, groups, self._docs)
         rank, weight = (column if self._rows.all() else column[self._rows] for column in (self._rank, self._weight))
         return pairs, ClickLog(pairs.query, pair, rank, weight, self._weights, np.concatenate(lengths))
 
@@ -339,7 +342,7 @@ def _judgements(
     if len(often) < len(counts.shown):
         reason = f"of pairs shown less than {how.least_shown} times"
         builder.counts.drop("judgements", reason, count=len(counts.shown) - len(often))
-    columns = pairs.query[often].tolist(), pairs.doc[often].tolist(), counts.attraction(how.prior)[often].tolist()
+    columns = pairs.query[often].tolist(), pairs.doc[often].tolist(), counts.part(often).attraction(how.prior).tolist()
     docs = pairs.docs
     return (
         Judgement(keys[query], docs[doc], grade_by(value, how.thresholds), judge_label=label)

@@ -78,8 +78,12 @@ class ClickLog:
 
     def pairs_at_several_ranks(self) -> int:
         """How many pairs were shown at more than one rank."""
-        pair = self._cells().pair
-        return len(np.unique(pair[1:][pair[1:] == pair[:-1]]))
+        lowest, highest = np.zeros(self.pairs, dtype=self.rank.dtype), np.zeros(self.pairs, dtype=self.rank.dtype)
+        lowest[self.pair] = highest[self.pair] = self.rank
+        for rows in blocks(len(self.pair)):
+            np.minimum.at(lowest, self.pair[rows], self.rank[rows])
+            np.maximum.at(highest, self.pair[rows], self.rank[rows])
+        return int(np.count_nonzero(lowest < highest))
 
     @cached_property
     def position_bias(self) -> PositionBias:
@@ -111,6 +115,10 @@ class PairCounts:
     shown: npt.NDArray[Any]
     clicks: FloatArray
     expected: FloatArray
+
+    def part(self, rows: IntArray) -> PairCounts:
+        """The counts of these pairs."""
+        return PairCounts(self.shown[rows], self.clicks[rows], self.expected[rows])
 
     def attraction(self, prior: float) -> FloatArray:
         """Clicks over expected clicks; `prior` expected clicks of an average document, whose value is 1, are added to both.

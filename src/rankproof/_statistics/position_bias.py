@@ -80,7 +80,9 @@ class RankedClicks:
             cell = np.searchsorted(keys, keys_of(rows))
             np.add.at(shown, cell, 1)
             np.add.at(clicks, cell[clicked[rows]], 1)
-        return cls((keys // width).astype(pair.dtype), (keys % width).astype(rank.dtype), shown, clicks)
+        ranks = (keys % width).astype(rank.dtype)
+        keys //= width
+        return cls(keys.astype(pair.dtype), ranks, shown, clicks)
 
     @property
     def width(self) -> int:
