@@ -21,7 +21,7 @@ from rankproof._data.validation import made_id
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.cells import SETTING, SETTING_HELP, Thresholds, describe_thresholds, grade_by, thresholds_of
-from rankproof._importers.search_log.columns import chunks, release_memory, smallest_dtype
+from rankproof._importers.search_log.columns import list_chunks, release_memory, smallest_dtype
 from rankproof._importers.search_log.log import Codes, Offsets, SearchLog, split_place
 from rankproof._importers.search_log.options import BOTS, CLICKS, MOST_SESSIONS, LogOptions
 from rankproof._importers.search_log.read import USER, read_search_log
@@ -311,7 +311,7 @@ class _ClickedLists:
 
     def _keys(self) -> Iterator[tuple[IntArray, IntArray]]:
         """The lengths of some lists, and their queries and documents as one number for each document shown that counts."""
-        for part in chunks(len(self.query)):
+        for part in list_chunks(len(self.query)):
             lengths = self._lengths[part]
             shown = slice(int(self._offsets[part.start]), int(self._offsets[part.stop]))
             rows = self._rows[shown]
