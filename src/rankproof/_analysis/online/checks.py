@@ -45,6 +45,8 @@ _DROPPED_TIMES, _REPEATS_APART = 1.25, 0.05
 _PLACES, _OFF_SHARE, _MOST_BROKEN = 20, 0.05, 0.6
 """The places that are checked for their owners, how far a share may be off, and how many turns may be taken twice: half of them
 if a coin chooses each document."""
+_MOST_MISSING = 0.01
+"""With more events without their number than this share, sums of it say little."""
 _DAY, _HOUR = 86_400.0, 3600.0
 _LATE = 1e-6
 """A variant that is missing for so long by chance with a smaller probability came later, or ended earlier."""
@@ -169,7 +171,7 @@ def _counts_by(number: FloatArray, variant: Codes, variants: int) -> tuple[Float
 
 
 def _constant_since(assignment: Assignment, times: FloatArray, days: FloatArray, shares: Sequence[float]) -> str:
-    """The day from which on the shares are constant, as a fix."""
+    """The day from which on the shares are as expected and constant, as a fix."""
     for day in days[1 : _DAYS_TRIED + 1].tolist():
         since = times >= day * _DAY
         users = np.unique(assignment.users[since])
@@ -178,14 +180,10 @@ def _constant_since(assignment: Assignment, times: FloatArray, days: FloatArray,
         counts = _counts_by(first[users] // _DAY, assignment.variant_of[users], len(assignment.variants))[1]
         if counts.sum(axis=0).min() < MIN_CHECKED:
             break
-        if changing_share_evidence(counts.tolist(), shares) < 1.0:
+        total = counts.sum(axis=0).tolist()
+        if changing_share_evidence(counts.tolist(), shares) < 1.0 and share_evidence(total, shares) < SRM_ALARM:
             instant = shown_instant(day * _DAY)[:10]
-            total = counts.sum(axis=0)
-            since_then = zip(assignment.variants, total / total.sum(), strict=True)
-            now = " ".join(f"--share {for_message(name)}={share:.3g}" for name, share in since_then)
-            is_expected = share_evidence(total.tolist(), shares) < SRM_ALARM
-            fix = f"compare from {instant} on with --since {instant}"
-            return fix if is_expected else f"{fix}, and the shares since then, as in {now}"
+            return f"compare from {instant} on with --since {instant}"
     return _CONSTANT_SHARES
 
 
@@ -249,8 +247,8 @@ def few_users(log: SearchLog, values: SessionValues, own: BoolArray | None = Non
     code = int(log.sessions.user[values.sessions[rows][int((values.users[rows] == busiest).argmax())]])
     name = f" {for_message(log.users[code])}" if code < len(log.users) else ""
     share = f"user{name} has {counts[busiest] / counts.sum():.0%} of the sessions{of}"
-    worth = f"they are worth those of {effective:.0f} equal users, and a decision needs {_LEAST_EFFECTIVE}"
-    yield f"{share}, and {worth}: leave out bots and monitors with --bot or --most-sessions"
+    worth = f"these count as those of {effective:.0f} users, and a decision needs {_LEAST_EFFECTIVE}"
+    yield f"{share}: {worth}; leave out bots and monitors with --bot or --most-sessions"
 
 
 def is_even_before(assignment: Assignment) -> bool:
@@ -298,6 +296,19 @@ def _sign(arms: Sequence[RatioEstimate], expect: int, alpha: float) -> int:
     error = math.hypot(first.error, second.error)
     low, high, _ = sequence_interval(first.value - second.value, error, users, expected=expect, alpha=alpha)
     return int(low > 0) - int(high < 0)
+
+
+def missing_values(log: SearchLog, values: VariantValues) -> Iterator[str]:
+    """That events have no number whose action has one otherwise, so that sums leave out what they are about."""
+    known = np.isfinite(log.events.value)
+    total, own = (np.bincount(log.events.action[rows], minlength=len(log.actions)) for rows in (slice(None), known))
+    usual = own > total / 2
+    missing, number = int((total - own)[usual].sum()), int(total[usual].sum())
+    if missing > _MOST_MISSING * number:
+        named = in_a_sentence([for_message(log.actions[at]) for at in np.flatnonzero(usual).tolist()])
+        example = f", such as {for_message(log.unread_value)}" if log.unread_value else ""
+        what = f"{missing:,} of {number:,} events of {named} have no finite number for {values.metric}{example}"
+        yield f"{what}: correct them, and start again"
 
 
 def only_clicked_sessions(values: VariantValues) -> Iterator[str]:

@@ -27,6 +27,7 @@ from rankproof._analysis.online.metrics import (
     Conversion,
     Guardrail,
     LiveMetric,
+    Revenue,
     parse_guardrail,
     parse_live_metric,
     parse_primary,
@@ -376,6 +377,8 @@ def _variant_obstacles(
     for at, name in enumerate(assignment.variants):
         yield from checks.few_users(log, values, variant == at, f" of {for_message(name)}")
     yield from checks.uneven_sessions(values)
+    if values.metric.name == Revenue.name:
+        yield from checks.missing_values(log, values)
     if values.metric.needs_clicks:
         yield from checks.only_clicked_sessions(values)
         yield from checks.contradicting_ranks(clicks)

@@ -32,6 +32,7 @@ MODEL_ERROR = 0.02
 """A smaller share of the clicks may be an error of the model: users who read down until they are satisfied cost up to 1%."""
 _GROUPS, _MIXED = 20, 2_654_435_761
 """The error of the position bias is that of leaving out each of 20 groups of users, who are mixed by Knuth's multiplier."""
+_MOST_NAMED = 8
 _COVERED = 0.9995
 SHOWN = "lists shown"
 """The name of the baseline if it is not one variant: all lists of the log."""
@@ -99,8 +100,12 @@ def value_of_rankings(log: SearchLog, runs: Mapping[str, Rankings], options: Val
         fix = "name the column of the query with --set query=COLUMN, or log user_query"
         raise InputError("the log has no texts of queries, which rankings are about", fix=fix, source=log.sources[0])
     shown = ShownDocuments.of(log, options.clicks)
+    if not len(shown.cell):
+        fix = "add the documents of each search: query_response_hit_ids, or a row for each one that was shown"
+        raise InputError("the log lists no documents that were shown for a known query", fix=fix, source=log.sources[0])
     if not shown.clicked.any():
-        fix = "name the actions that are clicks with --click"
+        present = ", ".join(for_message(name) or "empty" for name in log.actions[:_MOST_NAMED])
+        fix = f"its actions are {present}: name those that are clicks with --click" if present else "add the log of events"
         raise InputError("no event is a click on a document that was shown", fix=fix, source=log.sources[0])
     name, mask = _baseline(log, shown, options.baseline)
     targets = {run: _target(shown, run, rankings) for run, rankings in runs.items()}

@@ -62,6 +62,11 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
         row = pluralise(count, "row has", "rows have")
         effect = "documents count in the order of rows, and clicks by their document alone"
         join.notes.append(f"{row} a rank that is no whole number from 0: {effect}")
+    if count := tables.wrong_values:
+        event = pluralise(count, "event has", "events have")
+        join.notes.append(
+            f"{event} a value that is no finite number, such as {for_message(tables.unread_value)}: it counts as none"
+        )
     sessions = join.sessions()
     events = join.events(sessions)
     parts = tables.counts.parts()
@@ -82,6 +87,7 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
         parts,
         tuple(join.notes),
         tuple(join.drops),
+        tables.unread_value,
     )
 
 

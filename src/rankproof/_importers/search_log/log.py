@@ -135,6 +135,8 @@ class SearchLog:
     counts: tuple[PartCount, ...]
     notes: tuple[str, ...] = ()
     drops: tuple[DroppedRows, ...] = ()
+    unread_value: str = ""
+    """The first cell of an event's number that is no number."""
 
     def clicks(self, actions: Sequence[str] = CLICKS) -> Events:
         """The events on documents that were shown, of these actions."""
