@@ -259,7 +259,6 @@ class Stream(StringIO):
 
 def test_a_series_can_be_trained_from_python(tmp_path: Path) -> None:
     from rankproof._tokenizer_lab.train import seed_runs, train_series
-    from rankproof._tokenizer_lab.training_config import TrainingConfig
     from rankproof._tokenizer_lab.training_data import build_training_data
 
     config = TrainingConfig(flops=None, steps=1, parameters=30_000, width=32, depth=2, batch=8, characters=64, crops=1)
