@@ -13,11 +13,10 @@ from rankproof._cli.options import read_dataset_or_sample
 from rankproof._data.dataset import Query
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
-from rankproof._tokenizer_lab.batches import batches, tokenize_data
 from rankproof._tokenizer_lab.systems import encoder_system, find_trained_systems
 from rankproof._tokenizer_lab.token_counts import document_counts
 from rankproof._tokenizer_lab.train import plan_steps
-from rankproof._tokenizer_lab.training_config import TrainingConfig
+from rankproof._tokenizer_lab.training_config import TrainingConfig, batches, tokenize_data
 from rankproof._tokenizer_lab.training_data import TrainingData, TrainingDataConfig, build_training_data
 from rankproof.errors import UsageError
 from rankproof.models import TrainedEncoder

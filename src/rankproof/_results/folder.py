@@ -19,7 +19,6 @@ from rankproof._formats.json import parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES, read_queries, text_blocks
 from rankproof._formats.write import write_run
 from rankproof._io import strict_json
-from rankproof._io.digest import has_own_digest, with_digest
 from rankproof._io.escape import escape_json
 from rankproof._io.files import (
     RESULT_FILE,
@@ -34,7 +33,7 @@ from rankproof._io.files import (
 from rankproof._io.open import StrPath, decode_line, first_bytes, open_folder_source, path_text, read_all_bytes
 from rankproof._io.paths import file_names
 from rankproof._io.streams import open_error
-from rankproof._io.strict_json import JsonObject, plain_record
+from rankproof._io.strict_json import JsonObject, has_own_digest, plain_record, with_digest
 from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.live_results import LIVE_FORMAT
@@ -306,8 +305,7 @@ def _json_text(document: Mapping[str, Any]) -> str:
 
 
 def _text_files(results: ExperimentResult, findings: Sequence[str]) -> dict[str, str]:
-    from rankproof._results.csv_files import answers_csv, chunks_csv, per_query_csv, summary_csv
-    from rankproof._results.system_files import answers_summary, has_answers
+    from rankproof._results.system_files import answers_csv, answers_summary, chunks_csv, has_answers, per_query_csv, summary_csv
 
     texts = {SUMMARY_FILE: summary_csv(results), PER_QUERY_FILE: per_query_csv(results), EXPERIMENT_FILE: results.experiment}
     if results.chunks:

@@ -9,22 +9,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
+from rankproof._cli.execution_options import add_trust_option
 from rankproof._cli.exit_codes import escaped_traceback
 from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_dataset_options, add_input_options, dataset_of_runs
 from rankproof._cli.options import add_decision_options, decision_options, read_dataset_or_sample
 from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal
-from rankproof._cli.trust import add_trust_option
 from rankproof._data.validation import BUDGET, SEED
 from rankproof._registry import Option
 from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from rankproof._data.qrels import Qrels
-    from rankproof._server.api import Permission
+    from rankproof._server.api import Feature, Permission
     from rankproof._server.bench.port import Workbench
-    from rankproof._server.features import Feature
     from rankproof._server.judgement_log import JudgementLog
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import DocumentTexts
@@ -129,9 +128,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._server.answers.feature import AnswerBench
     from rankproof._server.api import Api
-    from rankproof._server.bench.documents import LibraryDocuments
     from rankproof._server.bench.feature import Bench
     from rankproof._server.bench.live import LiveBench
+    from rankproof._server.bench.rankings import LibraryDocuments
     from rankproof._server.cases.feature import CasesAndNotes
     from rankproof._server.grading import Grading
     from rankproof._server.home import HomeTrends

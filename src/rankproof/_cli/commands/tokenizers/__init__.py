@@ -6,9 +6,8 @@ import argparse
 
 from rankproof._cli.commands.tokenizers import compare, train
 from rankproof._cli.flags import GRADES, add_flags, name_list, nonnegative_int
-from rankproof._cli.output import add_output_option
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_output_option
 from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import UsageError
 

@@ -135,7 +135,7 @@ def _save(comparison: TokenizerComparison, folder: str, terminal: Terminal) -> N
     from rankproof.errors import MissingExtraError
 
     try:
-        from rankproof._tokenizer_lab.plots import draw_tokenizer_charts
+        from rankproof._tokenizer_lab.tables import draw_tokenizer_charts
 
         charts = draw_tokenizer_charts(comparison)
     except MissingExtraError as missing:
