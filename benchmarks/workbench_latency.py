@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._server.api import Api
-from rankproof._server.bench.documents import LibraryDocuments
+from rankproof._server.api import Api, Feature
 from rankproof._server.bench.feature import Bench
 from rankproof._server.bench.live import LiveBench
-from rankproof._server.features import Feature
+from rankproof._server.bench.rankings import LibraryDocuments
 from rankproof._server.grading import Grading
 from rankproof._server.judgement_log import JudgementLog
 from rankproof._server.judging_page import JudgingPage

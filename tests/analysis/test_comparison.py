@@ -17,7 +17,7 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_results, input_
 from rankproof._analysis.options import CompareOptions
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._results.decision_settings import DecisionSettings
-from rankproof._statistics.correction import holm
+from rankproof._statistics.paired import holm
 from rankproof.errors import UsageError
 from support.analysis_inputs import input_of
 from support.compared_systems import target_at

@@ -13,12 +13,11 @@ import pytest
 from scipy.stats import chisquare
 
 from rankproof._analysis.online.counterfactual import ESTIMATORS, Rounds
-from rankproof._interleaving.credit import probabilistic_credit
-from rankproof._statistics.clicks import CLICK_MODELS
+from rankproof._interleaving.methods import probabilistic_credit
 from rankproof._statistics.confidence_sequence import interval_width, sequence_interval, share_evidence
 from rankproof._statistics.means import weighted_mean
 from support.paths import GOLDEN
-from support.shown_lists import ShownList, click_log
+from support.shown_lists import ShownList, click_log, pair_counts
 
 _FILES = ("interleaving", "fidelity", "confidence_sequences", "counterfactual", "clickmodels", "statistics")
 _NOT_OFFERED = {"CM", "DCM", "DBN", "UBM"}
@@ -110,12 +109,13 @@ def test_credit_of_team_draft_is_that_of_the_reference() -> None:
 def _rates(model: str) -> tuple[list[list[float]], list[list[bool]]]:
     """The chance of a click by PyClick's smoothing, and the clicks, at each rank of the sessions that it tests."""
     golden = _golden("clickmodels")
-    log = click_log(
+    lists = [
         ShownList(query, tuple(docs), (1, 2, 3, 4), {doc: 1.0 for doc, click in zip(docs, clicks, strict=True) if click == "1"})
         for query, docs, clicks in golden["sessions"][: golden["train"]]
-    )
-    by_pair, by_rank = log.by_pair(CLICK_MODELS["ctr"]), log.by_rank()
-    overall, rate = (by_rank.clicked.sum() + 1) / (by_rank.shown.sum() + 2), float(log.clicks.sum()) / len(log.pair)
+    ]
+    log, by_pair = click_log(lists), pair_counts(lists, "ctr")
+    by_rank = log.by_rank()
+    overall, rate = (by_rank.clicked.sum() + 1) / (by_rank.shown.sum() + 2), log.total_clicks / len(log.pair)
     ranks = ((by_rank.clicked + 1) / (by_rank.shown + 2)).tolist()
     chances, clicked = [], []
     for query, docs, clicks in golden["sessions"][golden["train"] :]:

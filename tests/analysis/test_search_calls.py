@@ -31,6 +31,7 @@ def call(query: str, *returned: str, tokens: float | None = None) -> SearchCall:
         ((call("a", "d1"), call("b", "x"), call("c", "d2", tokens=90.0)), Trajectory(3, 0, 0, 1.0, 1, 3, 90.0)),
         ((call("a", "d1"), call(" A ", "d1")), Trajectory(2, 1, 1, 0.5, 1)),
         ((call("a", "d1", "d2"), call("b", "d2"), call("c", "x")), Trajectory(3, 0, 1, 1.0, 2, 1)),
+        ((SearchCall("a", ("d1", "d2"), None, 800.0),), Trajectory(1, 0, 0, 1.0, 0, 1, None, 800.0)),
         ((call("", "x"), call("")), Trajectory(2, 0, 1, 0.0, 2)),
     ],
 )

@@ -330,6 +330,7 @@ def test_what_is_explained_is_the_value_of_the_table(results: Path, capsys: pyte
         assert f"{measure} of extract on query q003: {float(row[measure]):.4f}\n" in out
 
 
+@pytest.mark.slow
 def test_the_table_of_systems_shows_citations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "e.toml").write_text(LADDER)
     out = shown("run", tmp_path / "e.toml", "-o", tmp_path / "out", "--no-cache", "--quiet", capsys=capsys)

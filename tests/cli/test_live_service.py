@@ -34,6 +34,7 @@ def _asked(connection: http.client.HTTPConnection, path: str, **values: str) -> 
     return json.load(connection.getresponse())
 
 
+@pytest.mark.slow
 def test_a_population_that_asks_the_service_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng, log = random.Random(4), tmp_path / "ubi.jsonl"
     rankings = {name: [ranking(rng, quality) for _ in range(60)] for name, quality in _QUALITIES.items()}

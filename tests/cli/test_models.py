@@ -31,6 +31,7 @@ def test_minilm_is_downloaded_and_listed_with_its_path(minilm_cache: Path, capsy
     assert {row[3] for row in rows if row[0] == "minilm"} == {"53aa51172d14"}
 
 
+@pytest.mark.slow
 def test_several_models_are_downloaded_at_once(minilm_cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "get", "wordllama", "minilm"]) == 0
     models = minilm_cache / "models"

@@ -70,6 +70,7 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "system,query,measure,summary,queries,value\n", "")
 
 
+@pytest.mark.slow
 @needs_linux
 def test_a_failed_gate_keeps_its_exit_code_if_nobody_reads_its_table(tmp_path: Path) -> None:
     qrels, run = many_queries(tmp_path)

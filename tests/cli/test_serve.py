@@ -28,6 +28,7 @@ from rankproof._results.folder import load_results
 from rankproof._results.label_tasks import read_label_draw
 from support.bench_systems import saved_systems
 from support.claims_to_label import claim_results
+from support.examples import sampled
 from support.results_server import Visitor, data_of, judged_by_machine, judged_in, many_pairs, saved, serving, unjudged
 from support.small_datasets import small_dataset
 from support.small_results import small_results
@@ -93,7 +94,7 @@ def served(visit: Callable[[Visitor], object], *arguments: str | Path) -> tuple[
     return code, out.getvalue().partition("\n")[2] + err.getvalue()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", sampled([signal.SIGINT, signal.SIGTERM], 2))
 def test_serve_shows_the_address_and_stops_on_a_signal(how: signal.Signals, tmp_path: Path) -> None:
     folder = saved(tmp_path / "results")
     with started(folder, "--judge", tmp_path / "my.qrels", "--assessor", "ann") as (process, visitor):
@@ -126,6 +127,7 @@ def test_the_command_at_the_end_measures_pairs_that_have_another_grade_now(tmp_p
     assert said.splitlines()[-1].endswith(shown)
 
 
+@pytest.mark.slow
 def test_the_command_at_the_end_after_a_proof_names_the_results_that_were_served(tmp_path: Path) -> None:
     folder, judged = saved_systems(tmp_path / "results"), tmp_path / "my.qrels"
     query, docs = next(iter(load_results(folder).qrels.items()))

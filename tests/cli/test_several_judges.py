@@ -59,6 +59,7 @@ def judged(logs: list[str], folder: Path, *, measures: str = MEASURES, strict: b
     return folder
 
 
+@pytest.mark.slow
 def test_labels_weigh_all_judges_and_without_labels_no_system_is_shipped(logs: list[str], tmp_path: Path) -> None:
     folder = judged(logs, tmp_path / "results")
     alone = rp.compare(folder, samples=1_000).decision
@@ -89,6 +90,7 @@ def test_two_judges_are_compared_on_the_same_answers_by_system(
     assert "is -5.0 pp Faithfulness on the same 60 questions, 95% CI [" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_the_drift_of_a_judge_is_measured_on_the_answers_that_did_not_change(
     logs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

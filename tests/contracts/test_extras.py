@@ -34,7 +34,7 @@ DEVELOPMENT = {"test", "docs", "oracle", "check", "release", "bench"}
 DISTRIBUTIONS = {"Stemmer": "pystemmer", "mlflow": "mlflow-skinny", "qdrant_edge": "qdrant-edge-py", "yaml": "pyyaml"}
 OUTSIDE = {"models/_chat/llama_process.py"}
 """A script that another process runs, without rankproof."""
-LOADED_LATE = {"models/_trained/torch_net.py", "models/_torch_bert.py", "models/_torch_batches.py"}
+LOADED_LATE = {"models/_trained/torch_net.py", "models/_torch_bert.py"}
 """Have subclasses or types of torch: to import one is to import torch."""
 MADE_OF_TORCH = {f"rankproof.{file.removesuffix('.py').replace('/', '.')}" for file in LOADED_LATE}
 
@@ -161,6 +161,7 @@ def test_only_the_helper_raises_the_error_of_a_missing_extra() -> None:
     assert sorted(raising) == ["_extras.py", "errors.py"]
 
 
+@pytest.mark.slow
 def test_every_library_of_every_extra_is_tried(imports: list[Imported]) -> None:
     assert len(imports) >= 300
     assert PARTS.keys() == {one.library for one in imports} - CORE.keys()

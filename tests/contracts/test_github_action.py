@@ -91,6 +91,7 @@ def test_the_installation_imports_no_module_of_the_checkout(tmp_path: Path) -> N
     assert "checkout" not in done.stderr + done.stdout
 
 
+@pytest.mark.slow
 def test_a_drop_fails_the_job_and_is_shown_in_its_summary(folder: Path) -> None:
     code, outputs, summary = run_step(folder, files="qrels.txt\nbad run.run\n")
     assert (code, outputs["result"]) == (3, "failed")

@@ -20,6 +20,7 @@ def test_new_rows_take_the_place_of_those_of_the_same_command() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_command_that_fails_has_a_row_and_the_others_are_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

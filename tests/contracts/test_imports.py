@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rankproof._engine_choice import is_built
+from support.examples import sampled
 
 CODE = """
 import sys
@@ -91,7 +92,7 @@ def test_an_analysis_of_run_files_loads_no_retrieval(files: list[str]) -> None:
         assert {name.split(".")[1] for name in names if "." in name}.isdisjoint(RETRIEVAL), verb
 
 
-@pytest.mark.parametrize("options", [[], ["--measures", "F1"]])
+@pytest.mark.parametrize("options", sampled([[], ["--measures", "F1"]], 2))
 def test_answers_by_word_overlap_load_no_model(tmp_path: Path, options: list[str]) -> None:
     log = tmp_path / "log.jsonl"
     row = {"question": "Who sat?", "answer": "The cat sat.", "contexts": ["The cat sat down."], "reference": "The cat."}

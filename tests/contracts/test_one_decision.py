@@ -133,6 +133,7 @@ def test_the_report_has_the_decision_of_python(folder: Folder, tmp_path: Path) -
     check_page((tmp_path / "report.html").read_text(encoding="utf-8"), folder)
 
 
+@pytest.mark.slow
 def test_serve_has_the_decision_of_python(folder: Folder) -> None:
     with serving([folder.path]) as visitor:
         visitor.enter()

@@ -243,6 +243,7 @@ def test_a_damaged_cache_file_is_reported_renamed_and_recomputed(tmp_path: Path)
 ARCHIVES = (stage_archive(), stage_archive(meta=b"{}"), stage_archive(meta=b"["))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"PK", b"no archive", *ARCHIVES])
 def test_a_cache_file_with_a_valid_digest_and_unreadable_content_is_corrupt(content: bytes, tmp_path: Path) -> None:
     first = run_experiment(experiment(), RunOptions(cache=tmp_path))

@@ -321,6 +321,7 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: py
         read_run(tmp_path / "r.parquet")
 
 
+@pytest.mark.slow
 def test_pandas_without_pyarrow_is_read_row_by_row() -> None:
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"

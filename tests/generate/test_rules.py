@@ -14,9 +14,8 @@ from rankproof._data.corpus import Corpus, Document
 from rankproof._formats.read import read_qrels
 from rankproof._generate.filters import TermStatistics
 from rankproof._generate.generate import GenerationPipeline, split_count
-from rankproof._generate.generated_queries import GeneratedQueries, RejectedQuery, SourceDocument
+from rankproof._generate.generated_queries import GeneratedQueries, RejectedQuery, SourceDocument, write_generated
 from rankproof._generate.generators import RULES
-from rankproof._generate.output import write_generated
 from rankproof._importers.registry import read_dataset
 from rankproof.errors import UsageError
 from rankproof.stages._analyzer import split_words

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rankproof._importers.base import Imported
+from rankproof._importers.base import Imported, ImportOptions
 from rankproof._importers.registry import import_source
 
 FOUNDED = "Oslo was founded in 1040 by Harald Hardrada."
@@ -133,3 +133,47 @@ def test_a_conversation_with_an_unknown_role_is_counted_with_its_line(tmp_path: 
 def test_columns_that_no_message_has_are_not_listed(tmp_path: Path) -> None:
     notes = imported(tmp_path / "a.jsonl", OPENAI).report.notes
     assert not [note for note in notes if "tokens" in note]
+
+
+def test_results_of_tools_in_typed_parts_are_contexts(tmp_path: Path) -> None:
+    use = {"type": "tool_use", "id": "c1", "name": "search", "input": {"query": "Oslo founding year"}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": FOUNDED}]}
+    said = {"type": "text", "text": "I search."}
+    row = {
+        "messages": [
+            {"role": "user", "content": "When was Oslo founded?"},
+            {"role": "assistant", "content": [said, use]},
+            {"role": "user", "content": [result]},
+            {"role": "assistant", "content": [{"type": "text", "text": "In 1040."}]},
+        ]
+    }
+    read = imported(tmp_path / "a.jsonl", row)
+    (query,), (answer,) = read.dataset.queries.values(), read.answers["a"].values()
+    assert (query.text, answer.text) == ("When was Oslo founded?", "In 1040.")
+    assert [(search.query, len(search.returned)) for search in answer.searches or ()] == [("Oslo founding year", 1)]
+
+
+def test_tools_that_do_not_search_give_no_contexts(tmp_path: Path) -> None:
+    calls = [{"id": str(at), "function": {"name": name, "arguments": "{}"}} for at, name in enumerate(("search", "clock"))]
+    row = {
+        "messages": [
+            {"role": "user", "content": "When was Oslo founded?"},
+            {"role": "assistant", "content": None, "tool_calls": calls},
+            {"role": "tool", "tool_call_id": "1", "content": "12:00"},
+            {"role": "tool", "tool_call_id": "0", "content": FOUNDED},
+            {"role": "assistant", "content": "In 1040."},
+        ]
+    }
+    (tmp_path / "a.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    read = import_source(tmp_path / "a.jsonl", ImportOptions(settings={"search-tools": "search"}))
+    (answer,) = read.answers["a"].values()
+    assert [read.contexts[doc] for doc in answer.given or ()] == [FOUNDED]
+    assert len(answer.searches or ()) == 1
+
+
+def test_turns_share_the_costs_of_their_conversation(tmp_path: Path) -> None:
+    read = imported(
+        tmp_path / "a.jsonl", *({**OPENAI, "session_id": f"s{at}", "latency_ms": 3000, "cost": 0.5} for at in range(3))
+    )
+    usages = [answer.usage for answer in read.answers["a"].values()]
+    assert [(usage.latency_ms, usage.cost) for usage in usages if usage] == [(1500.0, 0.25)] * 6

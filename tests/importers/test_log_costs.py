@@ -11,6 +11,7 @@ import pytest
 import rankproof as rp
 from rankproof._cli.main import main
 from rankproof._data.answers import AnswerUsage
+from rankproof._importers.registry import import_source
 from rankproof.errors import InputError
 
 QUESTIONS = 40
@@ -123,3 +124,13 @@ def test_costs_of_imported_logs_are_kept_in_a_run(tmp_path: Path, monkeypatch: p
         if run.answers
     }
     assert money == {"big": {0.01}, "small": {0.001}}
+
+
+def test_an_object_of_usage_and_seconds_are_costs(tmp_path: Path) -> None:
+    row = {"answer": "yes", "usage": {"prompt_tokens": 90, "completion_tokens": 10, "total_tokens": 100, "details": {}}}
+    lines = [{"question": f"q{at}", **row, "duration_s": 0.5} for at in range(3)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    read = import_source(tmp_path / "a.jsonl")
+    usages = {answer.usage for answer in read.answers["a"].values()}
+    assert usages == {AnswerUsage(latency_ms=500.0, tokens_in=90.0, tokens_out=10.0, tokens=100.0)}
+    assert not any("not used" in note for note in read.report.notes)

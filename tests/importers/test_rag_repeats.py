@@ -13,6 +13,8 @@ from rankproof._analysis.answers.logged_answers import answers_of_logs
 from rankproof._cli.main import main
 from rankproof._data.validation import made_id
 from rankproof._formats.texts import read_answers
+from rankproof._importers.base import ImportOptions
+from rankproof._importers.registry import import_source
 from rankproof._io.open import open_source
 from rankproof._results.system_files import read_answers_file
 from rankproof.errors import RankproofError
@@ -182,3 +184,29 @@ def test_systems_with_sessions_of_their_own_share_questions_with_the_same_text_a
 def test_the_questions_of_a_log_without_sessions_are_known_by_their_text(tmp_path: Path) -> None:
     rows = without([*conversation("c1", "router", 20), *conversation("c2", "plug", 30)], "conversation_id")
     assert len(rp.import_dataset(log(tmp_path, rows)).dataset.queries) == 3
+
+
+def versions_note(folder: Path, rows: list[dict[str, Any]], **settings: str) -> list[str]:
+    (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    result = import_source(folder / "a.jsonl", ImportOptions(settings=settings))
+    return [note for note in result.report.notes if "--set system=" in note]
+
+
+def asked(at: int, **more: str) -> dict[str, Any]:
+    return {"question": f"what is {at}?", "answer": "yes", **more}
+
+
+def test_a_column_that_tells_the_answers_to_a_question_apart_may_name_the_system(tmp_path: Path) -> None:
+    rows = [asked(at, bot=bot, model=f"m-{bot}") for at in range(6) for bot in ("old", "new")]
+    assert versions_note(tmp_path, rows) == [
+        "bot (old, new) may name the system of a row: if so, add --set system=bot",
+        "model (m-old, m-new) may name the system of a row: if so, add --set system=model",
+    ]
+    assert versions_note(tmp_path, rows, system="bot") == []
+
+
+def test_a_version_may_name_the_system_also_if_no_question_is_asked_twice(tmp_path: Path) -> None:
+    rows = [asked(at, app_version=f"{1 + at % 2}.0", user_group="ab"[at % 2], model=f"m{at % 2}") for at in range(8)]
+    assert versions_note(tmp_path, rows) == [
+        "app_version (1.0, 2.0) may name the system of a row: if so, add --set system=app_version"
+    ]

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from rankproof._formats.source_table import SourceTable
-from rankproof._importers.base import Imported, ImportSource
+from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.registry import import_source
 from rankproof._importers.spans import rows_of_traces
-from rankproof.errors import RankproofError
+from rankproof.errors import RankproofError, UsageError
 
 QUESTION, ANSWER = "When was Oslo founded?", "In 1040."
 FOUNDED, CAPITAL = "Oslo was founded in 1040.", "Oslo is the capital of Norway."
@@ -277,3 +277,151 @@ def test_the_first_line_tells_a_large_log_from_traces(tmp_path: Path, monkeypatc
     monkeypatch.setattr(SourceTable, "rows", counted)
     assert rows_of_traces(ImportSource((str(path),)), str(path)) is None
     assert lines == [1]
+
+
+def messages(role: str, *parts: dict[str, Any]) -> list[dict[str, Any]]:
+    """One message in the parts of the GenAI conventions."""
+    return [{"role": role, "parts": list(parts)}]
+
+
+def part(text: str) -> dict[str, Any]:
+    return {"type": "text", "content": text}
+
+
+ASKED = messages("user", part("Hello."), part(QUESTION))
+REASONED = messages("assistant", {"type": "reasoning", "content": "It is 1040."}, part(ANSWER))
+CALL = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {"query": "Oslo founding"}}
+RETURNED = {"type": "tool_call_response", "id": "c1", "response": {"results": [{"id": "d1", "text": FOUNDED}]}}
+CHAT = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "small-1"}
+TOOL_SPAN = {
+    "gen_ai.operation.name": "execute_tool",
+    "gen_ai.tool.name": "search",
+    "gen_ai.tool.call.arguments": json.dumps({"query": "Oslo founding"}),
+    "gen_ai.tool.call.result": json.dumps({"results": [{"id": "d1", "text": FOUNDED}]}),
+}
+
+
+def traced(path: Path, *spans: dict[str, Any], settings: dict[str, str] | None = None) -> Imported:
+    path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": list(spans)}]}]}), encoding="utf-8")
+    return import_source(path, ImportOptions(settings=settings or {}))
+
+
+def chat(id: str, start: int, sent: Any = None, written: Any = None) -> dict[str, Any]:
+    stated = {"gen_ai.input.messages": sent, "gen_ai.output.messages": written}
+    return otlp_span(
+        id, "1", start, start + 100, {**CHAT, **{key: json.dumps(value) for key, value in stated.items() if value is not None}}
+    )
+
+
+def contexts_of(result: Imported) -> list[str]:
+    return [result.contexts[doc] for answer in result.answers["a"].values() for doc in answer.given or ()]
+
+
+def asked_and_answered(result: Imported) -> tuple[str, str]:
+    (query,), (answer,) = result.dataset.queries.values(), result.answers["a"].values()
+    return query.text, answer.text
+
+
+def test_a_trace_without_an_input_of_its_own_asks_what_the_user_wrote_to_the_language_model(tmp_path: Path) -> None:
+    request = otlp_span("1", None, 1000, 2000, {"http.method": "POST"})
+    result = traced(tmp_path / "a.json", request, chat("3", 1300, ASKED, REASONED), otlp_span("2", "1", 1100, 1200, TOOL_SPAN))
+    assert asked_and_answered(result) == (f"Hello.\n{QUESTION}", ANSWER)
+    assert contexts_of(result) == [FOUNDED]
+    (answer,) = result.answers["a"].values()
+    assert (answer.usage and answer.usage.model) == "small-1"
+    (search,) = answer.searches or ()
+    assert (search.query, round(search.elapsed_ms or 0, 3)) == ("Oslo founding", 200.0)
+
+
+def test_results_of_tools_in_the_messages_of_a_language_model_are_contexts_if_no_span_has_them(tmp_path: Path) -> None:
+    sent = [*messages("user", part(QUESTION)), *messages("assistant", CALL), *messages("tool", RETURNED)]
+    result = traced(tmp_path / "a.json", chat("2", 1100, sent[:1], sent[1:2]), chat("3", 1300, sent, REASONED))
+    assert asked_and_answered(result) == (QUESTION, ANSWER)
+    assert contexts_of(result) == [FOUNDED]
+
+
+def test_a_prompt_with_the_contexts_inside_is_not_the_question_of_a_trace(tmp_path: Path) -> None:
+    retrieval = {
+        "gen_ai.operation.name": "retrieval",
+        "gen_ai.retrieval.query.text": QUESTION,
+        "gen_ai.retrieval.documents": json.dumps([{"id": "d1", "content": FOUNDED}]),
+    }
+    prompt = messages("user", part(f"Answer by these contexts.\n{FOUNDED}\n{QUESTION}"))
+    result = traced(tmp_path / "a.json", otlp_span("2", "1", 1000, 1100, retrieval), chat("3", 1300, prompt, REASONED))
+    assert asked_and_answered(result) == (QUESTION, ANSWER)
+
+
+def event(name: str, **values: str) -> dict[str, Any]:
+    return {"name": name, "attributes": attributes({key.replace("__", "."): value for key, value in values.items()})}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [
+            event("gen_ai.system.message", content="Be brief."),
+            event("gen_ai.user.message", content=QUESTION),
+            event("gen_ai.choice", message=json.dumps({"role": "assistant", "content": ANSWER})),
+        ],
+        [
+            event("gen_ai.user.message", gen_ai__event__content=json.dumps({"role": "user", "content": QUESTION})),
+            event("gen_ai.choice", gen_ai__event__content=json.dumps({"index": 0, "message": {"content": ANSWER}})),
+        ],
+        [
+            event("gen_ai.content.prompt", gen_ai__prompt=json.dumps([{"role": "user", "content": QUESTION}])),
+            event("gen_ai.content.completion", gen_ai__completion=json.dumps([{"role": "assistant", "content": ANSWER}])),
+        ],
+        [
+            event(
+                "gen_ai.client.inference.operation.details",
+                gen_ai__input__messages=json.dumps(messages("user", part(QUESTION))),
+                gen_ai__output__messages=json.dumps(REASONED),
+            )
+        ],
+    ],
+    ids=["one event each", "content in an attribute", "prompt and completion", "details"],
+)
+def test_messages_in_the_events_of_a_span_are_those_of_the_span(tmp_path: Path, events: list[dict[str, Any]]) -> None:
+    result = traced(tmp_path / "a.json", otlp_span("2", None, 1000, 1100, TOOL_SPAN), {**chat("3", 1300), "events": events})
+    assert asked_and_answered(result) == (QUESTION, ANSWER)
+
+
+def test_messages_under_numbered_keys_are_read(tmp_path: Path) -> None:
+    numbered = {
+        "gen_ai.prompt.0.role": "system",
+        "gen_ai.prompt.0.content": "Be brief.",
+        "gen_ai.prompt.1.role": "user",
+        "gen_ai.prompt.1.content": QUESTION,
+        "gen_ai.completion.0.content": ANSWER,
+    }
+    model = otlp_span("3", "1", 1300, 1400, {**CHAT, **numbered})
+    assert asked_and_answered(traced(tmp_path / "a.json", otlp_span("2", "1", 1000, 1100, TOOL_SPAN), model)) == (
+        QUESTION,
+        ANSWER,
+    )
+
+
+def test_only_the_named_tools_search(tmp_path: Path) -> None:
+    other = {
+        **TOOL_SPAN,
+        "gen_ai.tool.name": "calendar",
+        "gen_ai.tool.call.result": json.dumps([{"id": "d9", "text": "Monday."}]),
+    }
+    spans = [
+        otlp_span("2", "1", 1000, 1100, TOOL_SPAN),
+        otlp_span("4", "1", 1110, 1120, other),
+        chat("3", 1300, ASKED, REASONED),
+    ]
+    every = traced(tmp_path / "a.json", *spans)
+    assert contexts_of(every) == [FOUNDED, "Monday."]
+    assert any("--set search-tools=NAME" in note for note in every.report.notes)
+    assert contexts_of(traced(tmp_path / "a.json", *spans, settings={"search-tools": "search"})) == [FOUNDED]
+    with pytest.raises(UsageError, match="no tool is called lookup; tools: search, calendar"):
+        traced(tmp_path / "a.json", *spans, settings={"search-tools": "lookup"})
+
+
+def test_the_spans_that_were_read_are_counted_by_kind(tmp_path: Path) -> None:
+    request = otlp_span("1", None, 1000, 2000, {"http.method": "POST"})
+    result = traced(tmp_path / "a.json", request, otlp_span("2", "1", 1000, 1100, TOOL_SPAN), chat("3", 1300, ASKED, REASONED))
+    (note,) = [note for note in result.report.notes if "spans" in note]
+    assert note.endswith("3 spans of 1 trace: 1 of language models, 1 of tools; of 1 other the times, session and service")

@@ -142,6 +142,7 @@ def test_a_dry_run_counts_the_pairs_and_sends_nothing(server: ChatServer, raw: P
     assert not Path("out.model.qrels").exists()
 
 
+@pytest.mark.slow
 def test_a_spent_budget_stops_and_the_same_command_continues(server: ChatServer, raw: Path) -> None:
     assert judge(server, "--budget", "calls=3") == 1
     assert len(server.requests) == 3
@@ -149,6 +150,7 @@ def test_a_spent_budget_stops_and_the_same_command_continues(server: ChatServer,
     assert server.repeated == 0
 
 
+@pytest.mark.slow
 def test_json_has_the_decision_as_the_last_table(server: ChatServer, raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert judge(server, "--format", "json") == 0
     tables = json.loads(capsys.readouterr().out)["tables"]

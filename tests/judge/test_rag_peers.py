@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from benchmarks.rag_peers import BROKEN, Model, made_rows, outcomes, reply_to
 
 
+@pytest.mark.slow
 def test_a_second_run_asks_nothing_and_each_row_has_its_true_value() -> None:
     first, second = outcomes("rankproof", "", Model(), 2)
     assert (first.calls, second.calls) == (50, 0)

@@ -15,9 +15,8 @@ import pytest
 
 import rankproof as rp
 from rankproof._io import named_code
-from rankproof._mcp.folders import Folders
 from rankproof._mcp.server import MIN_CHARACTERS, answer, as_json, reply, size_of
-from rankproof._mcp.tools import FREE_JUDGES, TOOLS, Access
+from rankproof._mcp.tools import FREE_JUDGES, TOOLS, Access, Folders
 from rankproof._registry import arguments_of
 from rankproof._sample import sample_files
 from rankproof.errors import InputError, RankproofError, for_message
@@ -104,6 +103,7 @@ def test_an_agent_gets_the_verdict_that_a_person_gets(folder: Path) -> None:
     assert "missing.run" in results[9].content[0].text
 
 
+@pytest.mark.slow
 def test_an_agent_decides_by_preferences_and_reads_rubrics_of_its_folders_alone(folder: Path) -> None:
     rubric = 'question = "How polite is it?"\n[grades]\n0 = "rude"\n1 = "polite"\n'
     for place in (folder, folder.parent):
@@ -130,6 +130,7 @@ def test_an_agent_decides_by_preferences_and_reads_rubrics_of_its_folders_alone(
     assert words[4].startswith("measures: '../tone.toml' is not allowed")
 
 
+@pytest.mark.slow
 def test_with_write_an_agent_saves_a_baseline_and_a_report_and_passes_the_gate(folder: Path) -> None:
     qrels, runs = files_of(folder)
     both = {"data": qrels, "runs": runs}

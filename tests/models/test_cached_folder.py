@@ -94,6 +94,7 @@ except ExternalError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error_and_leaves_nothing(model: Bert, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", FULL_DISK, model.source], capture_output=True, text=True, check=True)
     assert "cannot be written" in done.stdout

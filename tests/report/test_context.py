@@ -10,8 +10,8 @@ import pytest
 
 from rankproof import evaluate
 from rankproof._analysis.values import mean_intervals
+from rankproof._charts.latency import ParetoAxes, ParetoPoint, pareto_chart
 from rankproof._charts.model import Medium
-from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
 from rankproof._charts.svg import svg_of
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section, SvgChart

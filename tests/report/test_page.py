@@ -179,6 +179,7 @@ def test_other_measures_have_their_own_picture_and_table_without_a_margin() -> N
         assert len(re.findall(rf'data-measure="{re.escape(measure)}" hidden', page)) == 2
 
 
+@pytest.mark.slow
 def test_many_systems_leave_out_what_every_pair_has() -> None:
     names = [f"system {at:02}" for at in range(25)]
     page = render_report(wide_results(names, [f"q{at}" for at in range(40)], growth=1.1))

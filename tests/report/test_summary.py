@@ -141,6 +141,7 @@ def test_the_picture_has_the_promised_size_and_is_not_blank(summary: ReportSumma
     assert summary_png(summary) == content
 
 
+@pytest.mark.parametrize("summary", sampled(SUMMARIES, 4), indirect=True)
 def test_no_text_of_the_picture_is_clipped_or_covers_another(summary: ReportSummary) -> None:
     with figure_style():
         figure = figure_of(summary_chart(summary))

@@ -132,6 +132,7 @@ STRANGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", STRANGE.values(), ids=list(STRANGE))
 def test_a_strange_experiment_file_names_no_dataset_and_no_command(text: str) -> None:
     results = replace(small_results(), experiment=text)

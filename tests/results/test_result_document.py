@@ -192,6 +192,7 @@ def other_value(value: Any) -> Any:
     return [*value, *value[:1], None][: len(value) + 1] if isinstance(value, list) else 1 if value is None else value + 1
 
 
+@pytest.mark.slow
 def test_every_change_of_a_value_is_noticed(folder: Path, written: str, values: list[tuple[tuple[Step, ...], Any]]) -> None:
     file = folder / "result.json"
     assert len(values) >= 100

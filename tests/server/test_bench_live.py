@@ -113,6 +113,7 @@ def test_a_setting_that_needs_a_run_is_run_as_a_job_and_known_afterwards(guest: 
     assert ask(guest, "effect", body)["needs_rebuild"] is False
 
 
+@pytest.mark.slow
 def test_a_proof_is_a_job_whose_results_open_in_the_bench(guest: Visitor) -> None:
     state = ended(guest, ask(guest, "prove", {"a": "title", "b": "fused", "changes": {"method": "combsum"}}))
     assert (state["status"], state["result"]["proven"]) == ("done", True)

@@ -130,6 +130,7 @@ def test_no_text_breaks_a_request_to_arcadedb(arcadedb_server: Http) -> None:
     check_hostile(arcadedb_server)
 
 
+@pytest.mark.slow
 def test_a_column_that_is_missing_is_a_failure_with_the_reason_of_the_server(groonga_server: Http) -> None:
     found = ask(replace(groonga_server, values={**groonga_server.values, "field": "body"}), "dough")
     assert isinstance(found, EngineError)

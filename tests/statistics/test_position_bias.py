@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from rankproof._statistics.clicks import CLICK_MODELS, ClickLog
 from rankproof._statistics.position_bias import RankedClicks, _falling, fitted_examination, position_bias
 from rankproof.errors import InputError
-from support.shown_lists import ShownList, click_log
+from support.shown_lists import ShownList, click_log, pair_counts
 
 DEPTH = 10
 EXAMINATION = 1 / np.arange(1, DEPTH + 1)
@@ -110,15 +109,15 @@ def test_examination_starts_at_1_and_never_rises(seed: int, kind: str) -> None:
 def test_expectation_maximisation_agrees_with_pyclick_within_its_rounds() -> None:
     # PyClick runs 50 rounds from 0.5, so its values are near ours and not equal to them.
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
-    bias = _train().position_bias
+    bias = click_log(_train()).position_bias
     expected = np.array(golden["models"]["PBM"]["examination"])
     assert bias.method == "em"
     assert bias.examination == pytest.approx(expected / expected[0], rel=0.12)
 
 
-def _train() -> ClickLog:
+def _train() -> list[ShownList]:
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
-    return click_log(
+    return [
         ShownList(
             query,
             tuple(docs),
@@ -126,7 +125,7 @@ def _train() -> ClickLog:
             {doc: 1.0 for doc, click in zip(docs, clicks, strict=True) if click == "1"},
         )
         for query, docs, clicks in golden["sessions"][: golden["train"]]
-    )
+    ]
 
 
 @pytest.mark.parametrize("model", ["ctr", "cascade"])
@@ -134,9 +133,8 @@ def test_counts_of_pairs_are_those_of_pyclick(model: str) -> None:
     """Its rates of a document are (clicks + 1) / (seen + 2): CTR by document, and seen down to the last click (SDBN)."""
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     query, docs, _ = golden["sessions"][golden["train"]]
-    log = _train()
-    counts = log.by_pair(CLICK_MODELS[model])
-    rate = float(log.clicks.sum()) / float((log.examined if model == "cascade" else np.ones(len(log.pair))).sum())
+    log, counts = click_log(_train()), pair_counts(_train(), model)
+    rate = log.total_clicks / float((log.examined if model == "cascade" else np.ones(len(log.pair))).sum())
     rates = [(counts[query, doc].clicks + 1) / (counts[query, doc].expected / rate + 2) for doc in docs]
     peer = golden["models"]["DCTR" if model == "ctr" else "SDBN"]["full_first_test_session"]
     if model == "ctr":
@@ -147,7 +145,7 @@ def test_counts_of_pairs_are_those_of_pyclick(model: str) -> None:
 
 
 def test_counts_of_ranks_and_of_all_impressions_are_those_of_pyclick() -> None:
-    models, counts = json.loads(GOLDEN.read_text(encoding="utf-8"))["models"], _train().by_rank()
+    models, counts = json.loads(GOLDEN.read_text(encoding="utf-8"))["models"], click_log(_train()).by_rank()
     assert (counts.clicked + 1) / (counts.shown + 2) == pytest.approx(models["RCTR"]["full_first_test_session"])
     overall = (counts.clicked.sum() + 1) / (counts.shown.sum() + 2)
     assert [overall] * 4 == pytest.approx(models["GCTR"]["full_first_test_session"])

@@ -11,11 +11,11 @@ from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
-from rankproof._server.bench.documents import LibraryDocuments
+from rankproof._server.api import Feature
 from rankproof._server.bench.feature import Bench
 from rankproof._server.bench.live import LiveBench
 from rankproof._server.bench.port import BenchSource
-from rankproof._server.features import Feature
+from rankproof._server.bench.rankings import LibraryDocuments
 from rankproof._server.library import ResultsLibrary, results_stamp
 from rankproof._workbench.workbench import SystemsWorkbench
 from support.results_server import Visitor, serving

@@ -36,7 +36,7 @@ from rankproof._judge.claims.registry import judge_of
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
 from rankproof._judge.pairs import QueryDocPair, sum_counts
-from rankproof._llm.call_counts import COUNT_NAMES, CallTotals
+from rankproof._llm.budget import COUNT_NAMES, CallTotals
 from rankproof._llm.client import ReplyParseError
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Message

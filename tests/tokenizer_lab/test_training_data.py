@@ -256,6 +256,7 @@ def test_a_short_text_has_no_crop() -> None:
     assert crop_text("just these four words", 5, "a") == ["just these four words"]
 
 
+@pytest.mark.slow
 def test_positives_are_in_the_own_language_and_translations_are_relevant() -> None:
     folder, dataset = read_collection("xquad-en", "test")
     assert {"th", "zh", "de"} <= set(find_languages(folder))

@@ -72,6 +72,7 @@ def test_a_better_fusion_is_proven_with_results_and_an_experiment_that_can_be_ru
     assert "nested cross-validation" in Path(proof.toml).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_decision_of_a_proof_names_the_better_systems_that_it_does_not_compare(opened: Opened) -> None:
     library, source, workbench = opened
     assert source.measure is not None
@@ -87,6 +88,7 @@ def test_the_decision_of_a_proof_names_the_better_systems_that_it_does_not_compa
     assert proof.decision.endswith(" not compared, with a better mean.")
 
 
+@pytest.mark.slow
 def test_each_query_of_the_new_results_is_ranked_with_settings_that_other_queries_chose(opened: Opened) -> None:
     library, source, workbench = opened
     proof = workbench.prove(source, "bm25", "fused", {"k": 5}, quiet)
@@ -106,6 +108,7 @@ def test_each_query_of_the_new_results_is_ranked_with_settings_that_other_querie
         assert any(all(held[query] == pytest.approx(values[k][query]) for query in own) for k in chosen)
 
 
+@pytest.mark.slow
 def test_a_system_that_is_run_for_each_trial_can_be_proved_too(opened: Opened) -> None:
     library, source, workbench = opened
     proof = workbench.prove(source, "bm25", "bm25", {"k1": 0.9}, quiet)
@@ -136,6 +139,7 @@ def test_a_gain_that_is_too_small_says_how_many_more_queries_prove_it() -> None:
     assert words == f"about {math.ceil((needed - 100) / 10) * 10} more queries prove a gain of 2.00 pp with a chance of 80%"
 
 
+@pytest.mark.slow
 def test_each_proof_has_a_folder_of_its_own_which_the_server_lists(opened: Opened) -> None:
     library, source, workbench = opened
     first, second = (workbench.prove(source, "title", "fused", {"k": 5}, quiet) for _ in range(2))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.flags import GRADES, add_flags, judgement_options
-from rankproof._cli.output import add_measures_option, add_name_option
+from rankproof._cli.terminal import add_measures_option, add_name_option
 from rankproof._evaluation.options import ReadArguments
 from rankproof.errors import InputError, UsageError, for_message
 

@@ -60,14 +60,16 @@ ABSTAIN_PHRASE = "NO ANSWER"
 
 @dataclass(frozen=True, slots=True)
 class SearchCall:
-    """A call of a search tool for an answer: its query, the ids of the passages that it returned, best first, and `tokens`.
+    """A call of a search tool for an answer: its query, and the ids of the passages that it returned, best first.
 
-    `tokens` are those of the language model from the question until the call; None where they are not known.
+    `tokens` are those of the language model from the question until the call, `elapsed_ms` is the time until it returned; None
+    where they are not known.
     """
 
     query: str
     returned: tuple[str, ...] = ()
     tokens: float | None = None
+    elapsed_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

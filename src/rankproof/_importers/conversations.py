@@ -7,7 +7,7 @@ the last text of the assistant before the next question; what tools returned in 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -17,6 +17,8 @@ from rankproof._data.validation import made_id
 from rankproof._formats.columns import normalised_name
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.cells import is_count, items_in, object_in
+from rankproof._importers.messages import message_role, message_text, plain_messages
+from rankproof._importers.search_tools import SearchTools
 
 _CONVERSATION_COLUMNS = ("messages", "turns", "conversation", "user_input", "input", "question")
 """The columns that may hold the messages of a conversation."""
@@ -32,12 +34,6 @@ _REFERENCE_KEYS = (
     "expected",
     "expected_answer",
 )
-_ROLES: Mapping[str, str] = {
-    **dict.fromkeys(("user", "human"), "user"),
-    **dict.fromkeys(("assistant", "ai", "model"), "assistant"),
-    **dict.fromkeys(("tool", "function"), "tool"),
-    **dict.fromkeys(("system", "developer"), "system"),
-}
 _QUERY_ARGUMENTS = ("query", "q", "question", "search_query", "input", "text")
 """The arguments of a search tool that say what it searches for."""
 _SAMPLED_ROWS = 20
@@ -54,11 +50,12 @@ _TOKENS = {"tokens_in": ("input_tokens", "prompt_tokens"), "tokens_out": ("outpu
 
 @dataclass(slots=True)
 class _Call:
-    """A call of a tool; `contexts` is None before its result."""
+    """A call of a tool; `contexts` is None before its result, and `is_search` says whether they are contexts of the answer."""
 
     id: str | None
     query: str
     tokens: float | None
+    is_search: bool = True
     contexts: list[Any] | None = None
 
 
@@ -80,16 +77,26 @@ class _Turn:
         every = self.contexts or []
         self.contexts = [*every, *(context for context in contexts if context not in every)]
 
-    def add_result(self, message: Mapping[str, Any], contexts: Sequence[Any]) -> None:
+    def add_result(self, message: Mapping[str, Any], contexts: Sequence[Any], tools: SearchTools) -> None:
         """Adds the result of the call that the message names, else of the first call without one, else of an unknown call."""
         id = _call_id(message)
         waiting = [call for call in self.calls if call.contexts is None]
         named = [call for call in waiting if id is not None and call.id == id]
         call = next(iter((*named, *waiting)), None)
         if call is None:
-            self.calls.append(call := _Call(id, "", self.all_tokens))
+            tool = message.get("name")
+            is_search = tools.are_searched_by(tool if isinstance(tool, str) else None)
+            self.calls.append(call := _Call(id, "", self.all_tokens, is_search))
         call.contexts = list(contexts)
-        self.add_contexts(contexts)
+        if call.is_search:
+            self.add_contexts(contexts)
+
+    @property
+    def searches(self) -> list[dict[str, Any]]:
+        """The calls that searched, as a log has them."""
+        return [
+            {"query": call.query, "contexts": call.contexts or [], "tokens": call.tokens} for call in self.calls if call.is_search
+        ]
 
     @property
     def all_tokens(self) -> float | None:
@@ -97,8 +104,11 @@ class _Turn:
         return sum(self.tokens.values()) if self.tokens else None
 
 
-def with_turns(table: SourceTable) -> SourceTable:
-    """The table with a row for each turn in place of each conversation; a table without conversations as it is."""
+def with_turns(table: SourceTable, tools: SearchTools, costs: Collection[str]) -> SourceTable:
+    """The table with a row for each turn in place of each conversation; a table without conversations as it is.
+
+    The columns of costs have those of the whole conversation: its turns share them equally.
+    """
     known = {normalised_name(name): name for name in reversed(table.names)}
     columns = [known[name] for name in _CONVERSATION_COLUMNS if name in known]
     if not columns or not any(_are_conversations(row, columns) for _, row in islice(table.rows(), _SAMPLED_ROWS)):
@@ -110,16 +120,20 @@ def with_turns(table: SourceTable) -> SourceTable:
     }
     others = [name for name in table.names if name not in own]
     every = all(_are_conversations(row, columns) for _, row in table.rows())
-    stated = {name for _, row in _rows(table, columns, others) for name, value in row.items() if value is not None}
+    stated = {
+        name for _, row in _rows(table, columns, others, SearchTools(), costs) for name, value in row.items() if value is not None
+    }
     names = tuple(dict.fromkeys((*filter(stated.__contains__, _TURN_COLUMNS), *(others if every else table.names))))
-    return SourceTable(table.source, names, lambda: _rows(table, columns, others))
+    return SourceTable(table.source, names, lambda: _rows(table, columns, others, tools, costs))
 
 
 def _are_conversations(row: Mapping[str, Any], columns: Sequence[str]) -> bool:
     return any(_is_conversation(row.get(column)) for column in columns)
 
 
-def _rows(table: SourceTable, columns: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(
+    table: SourceTable, columns: Sequence[str], others: Sequence[str], tools: SearchTools, costs: Collection[str]
+) -> Iterator[tuple[int, dict[str, Any]]]:
     sessions: dict[str, int] = {}
     for line, row in table.rows():
         column = next((column for column in columns if _is_conversation(row.get(column))), None)
@@ -127,13 +141,25 @@ def _rows(table: SourceTable, columns: Sequence[str], others: Sequence[str]) -> 
             yield line, row
             continue
         kept = {name: row[name] for name in others if name in row}
-        for turn_row in _turn_rows(row, column, sessions):
+        turns = list(_turn_rows(row, column, sessions, tools))
+        kept |= {name: _share(kept[name], len(turns)) for name in costs if name in kept}
+        for turn_row in turns:
             yield line, {**kept, **turn_row}
 
 
-def _turn_rows(row: Mapping[str, Any], column: str, sessions: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _share(value: Any, turns: int) -> Any:
+    """The part of a cost of a conversation that one turn has; what is no number as it is."""
+    if turns < 2 or isinstance(value, bool):
+        return value
+    try:
+        return float(value) / turns
+    except (TypeError, ValueError, OverflowError):
+        return value
+
+
+def _turn_rows(row: Mapping[str, Any], column: str, sessions: dict[str, int], tools: SearchTools) -> Iterator[dict[str, Any]]:
     """The rows of one conversation. Its contexts belong to each turn, its reference to the last one."""
-    turns = list(_turns(items_in(row[column])))
+    turns = list(_turns(items_in(row[column]), tools))
     session = _session(row, turns, sessions)
     contexts, reference = _first(row, _CONTEXT_KEYS), _first(row, _REFERENCE_KEYS)
     if turns and turns[-1].reference is None:
@@ -151,37 +177,41 @@ def _turn_rows(row: Mapping[str, Any], column: str, sessions: dict[str, int]) ->
             TURN_FIELD: number,
             HISTORY_FIELD: list(turn.history),
             "reference_contexts": turn.reference_contexts,
-            "searches": [{"query": call.query, "contexts": call.contexts or [], "tokens": call.tokens} for call in turn.calls]
-            if any(turn.calls for turn in turns)
-            else None,
+            "searches": turn.searches if any(turn.calls for turn in turns) else None,
             **turn.tokens,
         }
 
 
-def _turns(messages: Sequence[Any]) -> Iterator[_Turn]:
+def last_turn(messages: Sequence[Any], tools: SearchTools) -> _Turn | None:
+    """The last question of the messages, and what followed it; None if they have no question."""
+    return next(iter([*_turns(messages, tools)][-1:]), None)
+
+
+def _turns(messages: Sequence[Any], tools: SearchTools) -> Iterator[_Turn]:
     """The turns in their order; what the assistant says before the first question belongs to none."""
     turn, history = None, list[str]()
-    for message in messages:
-        role, text = _role(message), _text(message)
+    for message in plain_messages(messages):
+        role, text = message_role(message), message_text(message)
         if role == "user":
             if turn is not None:
                 yield turn
             turn = _Turn(text, tuple(history))
         elif turn is not None and role == "tool":
-            turn.add_result(message, _results(message, text))
+            turn.add_result(message, _results(message, text), tools)
         elif turn is not None and role == "assistant":
-            _add_reply(turn, message, text)
+            _add_reply(turn, message, text, tools)
         if role in ("user", "assistant") and text.strip():
             history.append(f"{role}: {text.strip()}")
     if turn is not None:
         yield turn
 
 
-def _add_reply(turn: _Turn, message: Mapping[str, Any], text: str) -> None:
+def _add_reply(turn: _Turn, message: Mapping[str, Any], text: str, tools: SearchTools) -> None:
     """Adds what a message of the assistant says, searches for, and was given."""
     for name, count in _tokens(message).items():
         turn.tokens[name] = turn.tokens.get(name, 0) + count
-    turn.calls += (_Call(id, query, turn.all_tokens) for id, query in _calls(message))
+    for id, tool, query in _calls(message):
+        turn.calls.append(_Call(id, query, turn.all_tokens, tools.are_searched_by(tool)))
     own = _first(message, _CONTEXT_KEYS)
     if own is not None:
         turn.add_contexts(items_in(own))
@@ -202,22 +232,7 @@ def _session(row: Mapping[str, Any], turns: Sequence[_Turn], sessions: dict[str,
 def _is_conversation(value: Any) -> bool:
     """Whether the value is a list of messages, each with a role that is known."""
     messages = items_in(value)
-    return bool(messages) and all(isinstance(message, dict) and _role(message) is not None for message in messages)
-
-
-def _role(message: Mapping[str, Any]) -> str | None:
-    name = message.get("role", message.get("type"))
-    return _ROLES.get(name.lower()) if isinstance(name, str) else None
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    """The text of a message, whose parts of other kinds, such as pictures, are left out."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    parts = items_in(content)
-    texts = (part if isinstance(part, str) else part.get("text", "") for part in parts if isinstance(part, str | dict))
-    return "\n".join(text for text in texts if isinstance(text, str))
+    return bool(messages) and all(isinstance(message, dict) and message_role(message) is not None for message in messages)
 
 
 def _results(message: Mapping[str, Any], text: str) -> Sequence[Any]:
@@ -233,8 +248,8 @@ def _results(message: Mapping[str, Any], text: str) -> Sequence[Any]:
     return listed or ([text] if text.strip() else [])
 
 
-def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
-    """The id of each call of a tool in a message, and what it searches for."""
+def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str | None, str | None, str]]:
+    """The id of each call of a tool in a message, the tool, and what it searches for."""
     for call in items_in(message.get("tool_calls", message.get("tools_called"))):
         if not isinstance(call, dict):
             continue
@@ -242,7 +257,9 @@ def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
         arguments = next((function[key] for key in ("arguments", "args", "input_parameters", "input") if key in function), None)
         values = object_in(arguments) or {}
         query = next((values[name] for name in _QUERY_ARGUMENTS if isinstance(values.get(name), str)), None)
-        yield _call_id(call), query if query is not None else json.dumps(values, ensure_ascii=False)
+        name = function.get("name")
+        plain = query if query is not None else json.dumps(values, ensure_ascii=False)
+        yield _call_id(call), name if isinstance(name, str) else None, plain
 
 
 def _call_id(message: Mapping[str, Any]) -> str | None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from rankproof._data.answers import AnswerUsage
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.builder import plain_value
-from rankproof._importers.cells import TableCell
+from rankproof._importers.cells import TableCell, is_count, object_in
 from rankproof.errors import for_message
 
-_NUMBERS: Mapping[str, tuple[str, float]] = {
+NUMBERS: Mapping[str, tuple[str, float]] = {
     "time in seconds": ("latency_ms", 1000.0),
     "time in milliseconds": ("latency_ms", 1.0),
     "tokens of prompts": ("tokens_in", 1.0),
@@ -22,8 +23,31 @@ _NUMBERS: Mapping[str, tuple[str, float]] = {
 }
 """What a column holds, the field of AnswerUsage, and the factor to its unit; of two for one field, the later one counts."""
 _MODEL = "language model"
-COSTS = (*_NUMBERS, _MODEL)
+_USAGE = ("usage", "token_usage", "usage_metadata")
+_SAMPLED_ROWS = 20
+COSTS = (*NUMBERS, _MODEL)
 _MOST_GROUPS, _LONGEST_GROUP = 20, 60
+
+
+def with_usage(table: SourceTable) -> SourceTable:
+    """The table with the numbers of its objects of usage, such as that of OpenAI's API, as columns; others stay as they are."""
+    columns = [name for name in table.names if name.lower() in _USAGE]
+    own = dict.fromkeys(
+        key
+        for _, row in islice(table.rows() if columns else (), _SAMPLED_ROWS)
+        for column in columns
+        for key, value in (object_in(row.get(column)) or {}).items()
+        if is_count(value) and key not in table.names
+    )
+    if not own:
+        return table
+
+    def rows() -> Iterator[tuple[int, dict[str, Any]]]:
+        for line, row in table.rows():
+            usage = {key: value for column in columns for key, value in (object_in(row.get(column)) or {}).items() if key in own}
+            yield line, {**{name: value for name, value in row.items() if name not in columns}, **usage}
+
+    return SourceTable(table.source, (*(name for name in table.names if name not in columns), *own), rows)
 
 
 def cost_columns(table: SourceTable, roles: Mapping[str, str]) -> dict[str, str]:
@@ -44,7 +68,7 @@ def cost_columns(table: SourceTable, roles: Mapping[str, str]) -> dict[str, str]
 def usage_of(row: Mapping[str, Any], columns: Mapping[str, str], source: str, line: int) -> AnswerUsage | None:
     """What the answer of a row cost; None if the row does not say it. A number below 0 is an error."""
     values: dict[str, Any] = {}
-    for role, (field, factor) in _NUMBERS.items():
+    for role, (field, factor) in NUMBERS.items():
         cell = TableCell(row.get(columns.get(role, "")), columns.get(role, ""), source, line)
         number = _number(cell)
         if cell.is_missing:

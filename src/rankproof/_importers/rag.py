@@ -37,7 +37,7 @@ from rankproof._importers.cells import (
     thresholds_of,
 )
 from rankproof._importers.conversations import with_turns
-from rankproof._importers.log_costs import COSTS, cost_columns, group_columns, usage_of
+from rankproof._importers.log_costs import COSTS, NUMBERS, cost_columns, group_columns, usage_of, with_usage
 from rankproof._importers.rag_merge import Context, LoggedSearch, LogMerge, Sample, rows_of
 from rankproof._importers.rag_tables import (
     COLUMN_SETTINGS,
@@ -55,6 +55,7 @@ from rankproof._importers.rag_tables import (
     printed_contexts,
     split_at_bars,
 )
+from rankproof._importers.search_tools import SEARCH_TOOLS, SEARCH_TOOLS_HELP, SearchTools
 from rankproof._importers.spans import rows_of_traces
 from rankproof.errors import InputError, for_message
 
@@ -84,6 +85,7 @@ class RagImporter:
     settings: Mapping[str, str] = {
         **COLUMN_SETTINGS,
         SETTING: f"{SETTING_HELP}, for scores of reference contexts (0,1/3,2/3)",
+        SEARCH_TOOLS: SEARCH_TOOLS_HELP,
     }
 
     def detect(self, source: ImportSource) -> bool:
@@ -97,7 +99,9 @@ class RagImporter:
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The logs as one dataset with a run and the answers of each system."""
         how, named = thresholds_of(options, THIRDS), named_columns(options.settings)
-        return merged_logs(_tables(source, named), source, thresholds=how, named=named)
+        tools, notes = SearchTools.of_settings(options.settings), list[str]()
+        tables = _tables(source, named, tools, notes)
+        return merged_logs(tables, source, thresholds=how, named=named, tools=tools, notes=notes)
 
 
 def merged_logs(
@@ -108,10 +112,13 @@ def merged_logs(
     thresholds: Thresholds = THIRDS,
     fields: Collection[str] = _QUERY_FIELDS,
     named: Mapping[str, str] | None = None,
+    tools: SearchTools | None = None,
+    notes: Sequence[str] = (),
 ) -> Imported:
     """The tables of logs, by the names of their systems, as one dataset.
 
     `fields` are the columns that describe questions, and `named` has columns by what they hold, if their names do not tell.
+    `tools` are those of the conversations and traces among them, `notes` what was read of these.
     """
     if importer == IMPORTER:
         check_log_columns(tables.values(), named or {})
@@ -119,6 +126,9 @@ def merged_logs(
     keys = id_keys(tables.values(), named or {})
     for name, table in tables.items():
         _LogReader(table, name, merge, fields, named or {}, keys).read()
+    if tools is not None:
+        tools.check()
+        merge.notes.extend(filter(None, [*notes, tools.note()]))
     return merge.imported()
 
 
@@ -145,18 +155,32 @@ def _are_queries_and_answers(tables: Sequence[SourceTable]) -> bool:
     return all(str(row.get(log_columns(other, {})["question"])) in ids for other in others for _, row in other.rows())
 
 
-def _tables(source: ImportSource, named: Mapping[str, str] | None = None) -> dict[str, SourceTable]:
+def _tables(
+    source: ImportSource,
+    named: Mapping[str, str] | None = None,
+    tools: SearchTools | None = None,
+    notes: list[str] | None = None,
+) -> dict[str, SourceTable]:
     """The table of each log by the name of its system; predictions of LlamaIndex are joined with their examples."""
+    called = tools or SearchTools()
     if source.frame is not None and source.table is not None:
-        return {source.stem: with_turns(source.table)}
+        return {source.stem: _read_table(source.table, named or {}, called)}
     tables = {
-        name: rows_of_traces(source, path) or with_turns(log_table(source, path)) for path, name in source.system_names.items()
+        name: rows_of_traces(source, path, called, notes) or _read_table(log_table(source, path), named or {}, called)
+        for path, name in source.system_names.items()
     }
     predictions = {name: table for name, table in tables.items() if _are_predictions(table, named or {})}
     examples = [table for name, table in tables.items() if name not in predictions]
     if not predictions or len(examples) != 1:
         return tables
     return {name: joined_by_place(examples[0], table) for name, table in predictions.items()}
+
+
+def _read_table(table: SourceTable, named: Mapping[str, str], tools: SearchTools) -> SourceTable:
+    """The table with the numbers of its objects of usage, and with a row for each turn of a conversation."""
+    plain = with_usage(table)
+    roles = log_columns(plain, named)
+    return with_turns(plain, tools, [roles[role] for role in NUMBERS if role in roles])
 
 
 def _are_predictions(table: SourceTable, named: Mapping[str, str]) -> bool:
@@ -194,6 +218,7 @@ class _LogReader:
         self._columns = log_columns(table, named)
         if not self._has_system_names():
             self._columns.pop("system", None)
+            self._columns.pop("version of the system", None)
         has_contexts = "retrieved contexts" in self._columns
         self._calls = [] if has_contexts else [column for column in table.names if column.endswith("_calls")]
         self._fields = {name: name for name in table.names if name in fields or name in _TURN_FIELDS}
@@ -291,7 +316,7 @@ class _LogReader:
         )
 
     def _searches(self, row: Mapping[str, Any], line: int) -> tuple[LoggedSearch, ...] | None:
-        """The calls of search tools: texts, or objects with a query, the passages returned and the tokens until the call."""
+        """The calls of search tools: texts, or objects with a query, what they returned, the tokens and the time until then."""
         cell = self._cell(row, "searches", line)
         return None if cell.is_missing else tuple(self._search(item, cell) for item in items_in(cell.value))
 
@@ -300,13 +325,15 @@ class _LogReader:
         # The column of searches is made where the rows are conversations.
         column = "result of a tool" if HISTORY_FIELD in self._table.names else f"{cell.column}.contexts"
         returned = TableCell(parts.get("contexts", []), column, cell.source, cell.line)
-        query, tokens = parts.get("query"), parts.get("tokens")
-        if not isinstance(query, str) or not (tokens is None or is_count(tokens)):
-            raise cell.error("is no list of searches", 'write [{"query": "…", "contexts": ["…"], "tokens": 120}], or the queries')
+        query, numbers = parts.get("query"), [parts.get(name) for name in ("tokens", "elapsed_ms")]
+        if not isinstance(query, str) or not all(number is None or is_count(number) for number in numbers):
+            example = '[{"query": "…", "contexts": ["…"], "tokens": 120, "elapsed_ms": 800}]'
+            raise cell.error("is no list of searches", f"write {example}, or the queries")
         contexts = contexts_of_objects(returned, self._id_keys)
         if contexts is None:
             contexts = tuple(context_of_text(text, returned) for text in returned.texts() or ())
-        return LoggedSearch(query, contexts, None if tokens is None else float(tokens))
+        tokens, elapsed_ms = (None if number is None else float(number) for number in numbers)
+        return LoggedSearch(query, contexts, tokens, elapsed_ms)
 
     def _answer(self, row: Mapping[str, Any], line: int) -> str | None:
         """The answer; None where it is missing or blank."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 from rankproof._data.answers import (
@@ -33,6 +35,8 @@ from rankproof._importers.question_names import AskedQuestion, ids_name_question
 from rankproof.errors import InputError, for_message
 
 _RELEVANT = 1
+_FEW_DIFFERENT = 0.01
+"""Logs may have different references for this share of the questions, and for one."""
 _NOTHING_RETRIEVED = "no retrieved contexts and"
 _LEFT_OUT = "without reference contexts: left out of measures of rankings"
 _RANKING_NOTES = (
@@ -41,6 +45,9 @@ _RANKING_NOTES = (
     "no reference context is among the retrieved contexts, so every ranking scores 0; contexts are compared by their exact text:"
     " cut the reference contexts from the same chunks, or log the ids of contexts",
 )
+
+_VERSION = re.compile(r"(?:^|_)(?:version|variant|experiment|arm|pipeline|release|build|config)$")
+_MOST_VERSIONS = 10
 
 IDS_ALONE = "contexts have ids and no texts: no documents"
 """The note of an import where no context has a text."""
@@ -62,6 +69,7 @@ class LoggedSearch:
     query: str
     returned: tuple[Context, ...]
     tokens: float | None
+    elapsed_ms: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +109,8 @@ class LogMerge:
     """The logs of several systems, merged by the names of their questions.
 
     Ids that are made depend only on texts, so that a later import of more logs gives the same ids. Further rows of a system
-    with a question are its repeats. The references and reference contexts of all rows count.
+    with a question are its repeats. The references and reference contexts of all rows count; logs that have others for more
+    than a few questions are an error, because each system would be measured by its own.
     """
 
     def __init__(self, importer: str, source: ImportSource, thresholds: Thresholds = THIRDS) -> None:
@@ -144,7 +153,14 @@ class LogMerge:
         self.notes.extend(_missing_parts(dataset, has_runs=bool(runs), has_answers=bool(answers)))
         self.notes.extend(self._coverage(runs.keys() | answers.keys()))
         self.notes.extend(self._documents.notes())
+        versions = {name: values for name in (*self.groups, *self._model_columns) if (values := self._versions(name))}
+        self.notes.extend(
+            f"{for_message(name)} ({names_for_message(values)}) may name the system of a row: if so, add --set system={name}"
+            for name, values in versions.items()
+        )
         for name, questions in self._of_answers.items():
+            if name in versions:
+                continue
             differs = f"{for_message(name)} differs between the rows of {pluralise(questions, 'question')}"
             self.notes.append(f"{differs}: it describes answers and makes no segments")
         if segments := tuple(name for name in self.groups if name not in self._of_answers):
@@ -227,7 +243,7 @@ class LogMerge:
         return tuple(map(self._documents.passage_id, contexts))
 
     def _search(self, search: LoggedSearch) -> SearchCall:
-        return SearchCall(search.query, self._passages(search.returned), search.tokens)
+        return SearchCall(search.query, self._passages(search.returned), search.tokens, search.elapsed_ms)
 
     def _qrels(self, runs: Mapping[str, Run]) -> Qrels:
         """The grade of every reference context of any log: 1, or by its score."""
@@ -239,7 +255,7 @@ class LogMerge:
         if grades:
             graded = "" if self._scored else ", grade 1"
             self.counts.read(f"reference contexts{graded}", sum(map(len, grades.values())))
-            self._note_different("reference contexts", stated)
+            self._note_different("reference contexts", "relevant", stated)
             if unjudged := len(self._questions) - len(grades):
                 self.notes.append(f"{pluralise(unjudged, 'question')} {_LEFT_OUT}")
             if runs and not any(row.doc in grades.get(row.query, ()) for run in runs.values() for row in run.rows()):
@@ -275,9 +291,8 @@ class LogMerge:
     def _queries(self) -> Queries:
         """The questions of all logs, with the reference answers of any log."""
         stated = dict(self._stated_values("references"))
-        self._note_different(
-            "reference answers", {query: [frozenset(list_) for list_ in lists] for query, lists in stated.items()}
-        )
+        sets = {query: [frozenset(list_) for list_ in lists] for query, lists in stated.items()}
+        self._note_different("reference answers", "references", sets)
         references = {query: tuple(dict.fromkeys(text for list_ in lists for text in list_)) for query, lists in stated.items()}
         if references:
             self.counts.read("reference answers", sum(map(len, references.values())))
@@ -321,6 +336,33 @@ class LogMerge:
                     differing[name] = differing.get(name, 0) + 1
         return differing
 
+    @property
+    def _model_columns(self) -> tuple[str, ...]:
+        return tuple(self.columns.get("language model", ()))
+
+    def _versions(self, name: str) -> tuple[str, ...]:
+        """The values of a column that looks like the system of a row; none of any other column.
+
+        It is called so, or the rows of a log that ask a question again have other values of it.
+        """
+        if "system" in self.columns:
+            return ()
+        values, repeated, differing = dict[Any, None](), 0, 0
+        for system, log in self._logs.items():
+            for query, sample in log.items():
+                rows = (sample, *self._repeats[system].get(query, ()))
+                own = dict.fromkeys(self._value(row, name) for row in rows)
+                values |= own
+                repeated += len(rows) > 1
+                differing += len(own) > 1
+        is_version = differing > repeated / 2 or bool(_VERSION.search(name.lower()) and name not in self._model_columns)
+        return tuple(map(str, values)) if is_version and None not in values and 2 <= len(values) <= _MOST_VERSIONS else ()
+
+    def _value(self, sample: Sample, name: str) -> Any:
+        if name in self._model_columns:
+            return sample.usage.model if sample.usage is not None else None
+        return sample.fields.get(name)
+
     def _samples(self, query: str) -> list[Sample]:
         """The rows of all logs that ask the question, the repeats of a log after its first row."""
         logs = ((log, self._repeats[system]) for system, log in self._logs.items() if query in log)
@@ -341,14 +383,39 @@ class LogMerge:
             if stated := [value for value in values if value is not None]:
                 yield query, stated
 
-    def _note_different(self, what: str, stated: Mapping[str, list[frozenset[str]]]) -> None:
+    def _note_different(self, what: str, name: str, stated: Mapping[str, list[frozenset[str]]]) -> None:
         """Notes the questions for which two rows name other references."""
-        if different := [query for query, sets in stated.items() if len({*sets}) > 1]:
-            example = self._questions[different[0]]
-            count = pluralise(len(different), "question")
-            self.notes.append(
-                f"{count} with other {what} in another row, such as {_quoted_question(example)}: those of all rows count"
-            )
+        if not (different := [query for query, sets in stated.items() if len({*sets}) > 1]):
+            return
+        self._check_logs_agree(what, name, different, len(stated))
+        count, example = pluralise(len(different), "question"), _quoted_question(self._questions[different[0]])
+        self.notes.append(f"{count} with other {what} in another row, such as {example}: those of all rows count")
+
+    def _check_logs_agree(self, what: str, name: str, queries: Sequence[str], stated: int) -> None:
+        """Refuses logs that have other references than another log for more than a few questions."""
+        differing: dict[tuple[str, str], list[str]] = {}
+        for query in queries:
+            by_log = {system: self._texts(system, query, name) for system, log in self._logs.items() if query in log}
+            stating = {system: texts for system, texts in by_log.items() if texts is not None}
+            for system, other in combinations(stating, 2):
+                if stating[system] != stating[other]:
+                    differing.setdefault((system, other), []).append(query)
+        for (system, other), own in differing.items():
+            if len(own) > max(1, _FEW_DIFFERENT * stated):
+                names = f"{for_message(system)} and {for_message(other)} have different {what}"
+                example = _quoted_question(self._questions[own[0]])
+                raise InputError(
+                    f"the logs {names} for {len(own):,} questions, such as {example}",
+                    fix="measure all systems by the same: leave these out of all files but one",
+                    source=self._source.name,
+                )
+
+    def _texts(self, system: str, query: str, name: str) -> frozenset[Any] | None:
+        """The references of all rows in which a log asks the question; None if none has any."""
+        rows = (self._logs[system][query], *self._repeats[system].get(query, ()))
+        stated = [value for sample in rows if (value := getattr(sample, name)) is not None]
+        items = (self._documents.id_of(item) if isinstance(item, Context) else item for value in stated for item in value)
+        return frozenset(items) if stated else None
 
 
 def is_ranking_note(note: str) -> bool:

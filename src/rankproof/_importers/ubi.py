@@ -12,7 +12,7 @@ from itertools import islice
 
 import numpy as np
 
-from rankproof._data.arrays import BoolArray
+from rankproof._data.arrays import BoolArray, IntArray
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import Judgement, make_judge_label
 from rankproof._data.run import Run
@@ -21,12 +21,13 @@ from rankproof._data.validation import made_id
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.cells import SETTING, SETTING_HELP, Thresholds, describe_thresholds, grade_by, thresholds_of
+from rankproof._importers.search_log.columns import chunks, release_memory
 from rankproof._importers.search_log.log import Codes, Offsets, SearchLog, split_place
 from rankproof._importers.search_log.options import BOTS, CLICKS, MOST_SESSIONS, LogOptions
 from rankproof._importers.search_log.read import USER, read_search_log
 from rankproof._importers.search_log.tables import EVENTS, SESSIONS
 from rankproof._importers.ubi_log import may_have_records, normalised_query, records
-from rankproof._statistics.clicks import CLICK_MODELS, ClickLog, ClickModel, Pair, PairCounts
+from rankproof._statistics.clicks import CLICK_MODELS, ClickLog, ClickModel, PairCounts
 from rankproof.errors import InputError, UsageError, for_message
 
 IMPORTER = "ubi"
@@ -76,11 +77,19 @@ class ClickSettings:
             ),
         )
 
-    def label(self, counts: Mapping[Pair, PairCounts]) -> str:
+    def label(self, pairs: _ShownPairs, counts: PairCounts) -> str:
         """clicks:MODEL:DIGEST; the digest covers the settings and the clicks."""
         digest = hashlib.sha256(identity_key(self.prior, self.least_shown, list(self.thresholds)).encode())
-        for (query, doc), pair_counts in sorted(counts.items()):
-            digest.update(f"{query}\0{doc}\0{pair_counts.shown}\0{pair_counts.clicks:g}\0{pair_counts.expected:.4g}\n".encode())
+        order = pairs.by_name()
+        for part in chunks(len(order)):
+            rows = order[part]
+            columns = (column[rows].tolist() for column in (counts.shown, counts.clicks, counts.expected))
+            digest.update(
+                "".join(
+                    f"{query}\0{doc}\0{shown}\0{clicks:g}\0{expected:.4g}\n"
+                    for (query, doc), shown, clicks, expected in zip(pairs.names(rows), *columns, strict=True)
+                ).encode()
+            )
         return make_judge_label("clicks:", self.model.name, digest.hexdigest()[:_DIGEST_LENGTH])
 
 
@@ -145,24 +154,28 @@ class UbiImporter:
         builder = DatasetBuilder(source, options)
         log = _ClickedLists(_read_log(source, how.log), how.actions, builder.counts)
         log.check(source)
-        groups = [normalised_query(text) for text in log.log.queries]
-        keys = {group: made_id("query", [group]) for group in groups}
-        for query in np.unique(log.queries).tolist():
-            builder.query(keys[groups[query]], log.log.queries[query])
-        clicks = log.clicks(groups)
+        groups = [normalised_query(text) for text in log.queries]
+        keys = [made_id("query", [group]) for group in groups]
+        for query in np.unique(log.query[log.query >= 0]).tolist():
+            builder.query(keys[query], log.queries[query])
+        pairs, clicks = log.clicks(groups)
         counts = _counts(clicks, how.model, source)
-        label = how.label(counts)
-        imported = builder.imported(_judgements(counts, keys, how, label, builder), IMPORTER)
-        imported = replace(imported, runs={SYSTEM: log.last_rankings([keys[group] for group in groups])})
-        notes = (*_notes(clicks, how, label, log), *log.log.notes, *imported.report.notes)
+        label = how.label(pairs, counts)
+        notes = (*_notes(clicks, how, label, log), *log.notes)
+        most = int(counts.shown.max())
+        judgements = _judgements(pairs, counts, keys, how, label, builder)
+        # The judgements need only the pairs that were shown often enough.
+        del pairs, clicks, counts
+        release_memory()
+        imported = builder.imported(judgements, IMPORTER)
+        imported = replace(imported, runs={SYSTEM: log.last_rankings(keys)})
         if not imported.dataset.is_judged:
-            most = max(count.shown for count in counts.values())
             fix = f"add more of the log, or lower the limit with --set min-impressions={most}"
             notes = (f"no judgements: pairs need {how.least_shown} impressions, and none has more than {most}; {fix}", *notes)
-        return replace(imported, report=replace(imported.report, notes=notes))
+        return replace(imported, report=replace(imported.report, notes=(*notes, *imported.report.notes)))
 
 
-def _counts(clicks: ClickLog, model: ClickModel, source: ImportSource) -> dict[Pair, PairCounts]:
+def _counts(clicks: ClickLog, model: ClickModel, source: ImportSource) -> PairCounts:
     try:
         return clicks.by_pair(model)
     except InputError as error:
@@ -186,23 +199,60 @@ def _read_log(source: ImportSource, options: LogOptions) -> SearchLog:
     return read_search_log(source, options)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _ShownPairs:
+    """The query and the document of each pair, as places in the normal forms of queries and in the ids of documents."""
+
+    query: Codes
+    doc: Codes
+    queries: Sequence[str]
+    docs: Sequence[str]
+
+    def names(self, rows: IntArray) -> Iterator[tuple[str, str]]:
+        """The query and the document of these pairs."""
+        for query, doc in zip(self.query[rows].tolist(), self.doc[rows].tolist(), strict=True):
+            yield self.queries[query], self.docs[doc]
+
+    def by_name(self) -> IntArray:
+        """The pairs in the order of their names."""
+        key = _places_in_order(self.queries)[self.query] * len(self.docs)
+        key += _places_in_order(self.docs)[self.doc]
+        return np.argsort(key)
+
+
+def _places_in_order(names: Sequence[str]) -> IntArray:
+    """The place of each name if they were sorted."""
+    places = np.empty(len(names), dtype=np.int64)
+    places[np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)] = np.arange(len(names))
+    return places
+
+
 class _ClickedLists:
-    """The lists of a log and the clicks on them; rows that do not count are counted with their reason."""
+    """The lists of a log and the clicks on them; rows that do not count are counted with their reason.
+
+    `query` is the query of each session, -1 if it has no text. Columns that are not needed are not kept.
+    """
 
     def __init__(self, log: SearchLog, actions: Mapping[str, float], counts: ImportCounts) -> None:
-        self.log, self._counts, self._actions = log, counts, actions
+        self._counts, self._actions, self._log_actions, self._sources = counts, actions, log.actions, log.sources
+        self.queries, self._docs, self.notes = log.queries, log.docs, log.notes
         counts.include(log.counts)
         sessions, events = log.sessions, log.events
-        self._has_text = sessions.query >= 0
-        self._drop(SESSIONS, ~self._has_text, "without a user_query", sessions.place)
-        weights = np.array([*(actions.get(name, 0.0) for name in log.actions), 0.0])[events.action]
-        self.other_actions = np.bincount(events.action[weights == 0], minlength=len(log.actions)).tolist()
+        self.query, self._time, self._offsets, self._shown = sessions.query, sessions.time, sessions.offsets, sessions.docs
+        self._lengths = sessions.lengths
+        self._drop(SESSIONS, self.query < 0, "without a user_query", sessions.place)
+        weights = np.array([*(actions.get(name, 0.0) for name in log.actions), 0.0])
+        self._weights, weight_of_action = np.unique(np.append(weights, 0.0), return_inverse=True)
+        """The weights of events, 0 first."""
+        weight = weight_of_action[:-1].astype(np.int16)[events.action]
+        others = np.bincount(events.action[weight == 0], minlength=len(log.actions)).tolist()
+        self.other_actions = Counter({name: count for name, count in zip(log.actions, others, strict=True) if count})
         """How many events there are of each action of the log that is no click."""
         left = np.ones(len(events), dtype=bool)
         for dropped, reason in (
-            (weights == 0, "of other actions"),
-            (~self._has_text[events.session], "of sessions without a user_query"),
-            (sessions.lengths[events.session] == 0, "of a query without a list of documents shown"),
+            (weight == 0, "of other actions"),
+            (self.query[events.session] < 0, "of sessions without a user_query"),
+            (self._lengths[events.session] == 0, "of a query without a list of documents shown"),
             (events.slot == 0, "without an object_id"),
         ):
             self._drop(EVENTS, left & dropped, reason, events.place)
@@ -211,25 +261,20 @@ class _ClickedLists:
         self.count = len(clicks)
         self.moved = int(np.count_nonzero((clicks.named_rank > 0) & (clicks.named_rank != clicks.rank)))
         """Clicks whose event names another rank than the list."""
-        self._weights = np.zeros(len(sessions.docs))
+        self._weight = np.zeros(len(self._shown), dtype=np.int16)
         # Of several actions on a document, the highest weight counts.
-        np.maximum.at(self._weights, sessions.offsets[clicks.session] + clicks.slot - 1, weights[left])
+        np.maximum.at(self._weight, self._offsets[clicks.session] + clicks.slot - 1, weight[left])
+        self._rank = sessions.ranks - 1
 
     def _drop(self, part: str, rows: BoolArray, reason: str, place: Offsets) -> None:
         if rows.any():
-            line = split_place(self.log.sources, int(place[rows].min()))[1]
+            line = split_place(self._sources, int(place[rows].min()))[1]
             self._counts.drop(part, reason, line=line, count=int(rows.sum()))
-
-    @property
-    def queries(self) -> Codes:
-        """The query of each session that has one."""
-        return self.log.sessions.query[self._has_text]
 
     @cached_property
     def _rows(self) -> BoolArray:
         """The documents shown that count."""
-        sessions = self.log.sessions
-        return np.asarray(np.repeat(self._has_text, sessions.lengths) & (sessions.docs >= 0))
+        return np.asarray(np.repeat(self.query >= 0, self._lengths) & (self._shown >= 0))
 
     def check(self, source: ImportSource) -> None:
         """Raises an error if nothing is left that a click model could use."""
@@ -242,55 +287,78 @@ class _ClickedLists:
 
     def _click_fix(self) -> str:
         """What to change where no event counts as a click."""
-        if self.log.actions and self._actions.keys().isdisjoint(self.log.actions):
-            listed = ", ".join(for_message(name) or "none" for name in self.log.actions[:_SHOWN_ACTIONS])
+        if self._log_actions and self._actions.keys().isdisjoint(self._log_actions):
+            listed = ", ".join(for_message(name) or "none" for name in self._log_actions[:_SHOWN_ACTIONS])
             return f"the other actions are {listed}: name those that are clicks, as in --set actions=click,add_to_cart=3"
         return "pass the events of these queries, with the query_id and the object_id that the queries list"
 
-    def clicks(self, groups: Sequence[str]) -> ClickLog:
-        """The impressions with their clicks; `groups` names the query of each code."""
-        log, sessions = self.log, self.log.sessions
-        session = np.repeat(np.arange(len(sessions)), sessions.lengths)[self._rows]
-        keys = sessions.query[session].astype(np.int64) * len(log.docs) + sessions.docs[self._rows]
-        keys, pair = np.unique(keys, return_inverse=True)
-        queries, docs = (codes.tolist() for codes in np.divmod(keys, len(log.docs)))
-        pairs = tuple((groups[query], log.docs[doc]) for query, doc in zip(queries, docs, strict=True))
-        rank = sessions.ranks[self._rows].astype(np.intp) - 1
-        return ClickLog.of(pairs, pair, rank, self._weights[self._rows], session)
+    def clicks(self, groups: Sequence[str]) -> tuple[_ShownPairs, ClickLog]:
+        """The pairs, and their impressions with their clicks; `groups` names the query of each code."""
+        total, docs = int(np.count_nonzero(self._rows)), len(self._docs)
+        keys, start = np.empty(total, dtype=np.int64), 0
+        for _, part in self._keys():
+            keys[start : start + len(part)] = part
+            start += len(part)
+        keys.sort()
+        is_first = np.ones(total, dtype=bool)
+        np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+        keys = keys[is_first]
+        del is_first
+        pair, lengths, start = np.empty(total, dtype=np.int32), list[IntArray](), 0
+        for part_lengths, part in self._keys():
+            pair[start : start + len(part)] = np.searchsorted(keys, part)
+            lengths.append(part_lengths)
+            start += len(part)
+        pairs = _ShownPairs((keys // docs).astype(np.int32), (keys % docs).astype(np.int32), groups, self._docs)
+        rank, weight = (column if self._rows.all() else column[self._rows] for column in (self._rank, self._weight))
+        return pairs, ClickLog(pairs.query, pair, rank, weight, self._weights, np.concatenate(lengths))
+
+    def _keys(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """The lengths of some lists, and their queries and documents as one number for each document shown that counts."""
+        for part in chunks(len(self.query)):
+            lengths = self._lengths[part]
+            shown = slice(int(self._offsets[part.start]), int(self._offsets[part.stop]))
+            rows = self._rows[shown]
+            session = np.repeat(np.arange(len(lengths)), lengths)[rows]
+            keys = self.query[part].astype(np.int64)[session] * len(self._docs) + self._shown[shown][rows]
+            yield np.bincount(session, minlength=len(lengths)), keys
 
     def last_rankings(self, keys: Sequence[str]) -> Run:
         """The list that was shown last for each query; `keys` has its id by code."""
-        sessions, log = self.log.sessions, self.log
-        shown = np.flatnonzero(self._has_text & (sessions.lengths > 0))
-        shown = shown[np.argsort(sessions.time[shown], kind="stable")]
-        last = dict(zip(sessions.query[shown].tolist(), shown.tolist(), strict=True))
-        lists = {query: sessions.docs[sessions.offsets[at] : sessions.offsets[at + 1]] for query, at in last.items()}
-        rankings = {keys[query]: [log.docs[doc] for doc in docs.tolist() if doc >= 0] for query, docs in lists.items()}
+        shown = np.flatnonzero((self.query >= 0) & (self._lengths > 0))
+        shown = shown[np.argsort(self._time[shown], kind="stable")]
+        query = self.query[shown]
+        codes, first = np.unique(query, return_index=True)
+        last = shown[::-1][np.unique(query[::-1], return_index=True)[1]]
+        rankings = {}
+        for at in np.argsort(first).tolist():
+            docs = self._shown[self._offsets[last[at]] : self._offsets[last[at] + 1]]
+            rankings[keys[codes[at]]] = [self._docs[doc] for doc in docs.tolist() if doc >= 0]
         return Run(rankings, name=SYSTEM, source=SYSTEM)
 
 
 def _judgements(
-    counts: Mapping[Pair, PairCounts],
-    keys: Mapping[str, str],
-    how: ClickSettings,
-    label: str,
-    builder: DatasetBuilder,
-) -> Iterator[Judgement | None]:
-    """The grade of each pair that was shown often enough."""
-    for (group, doc), count in counts.items():
-        builder.counts.read("judgements")
-        if count.shown < how.least_shown:
-            builder.counts.drop("judgements", f"of pairs shown less than {how.least_shown} times")
-            continue
-        grade = grade_by(count.attraction(how.prior), how.thresholds)
-        yield Judgement(keys[group], doc, grade, judge_label=label)
+    pairs: _ShownPairs, counts: PairCounts, keys: Sequence[str], how: ClickSettings, label: str, builder: DatasetBuilder
+) -> Iterator[Judgement]:
+    """The grade of each pair that was shown often enough; `keys` has the id of each query."""
+    often = np.flatnonzero(counts.shown >= how.least_shown)
+    builder.counts.read("judgements", len(counts.shown))
+    if len(often) < len(counts.shown):
+        reason = f"of pairs shown less than {how.least_shown} times"
+        builder.counts.drop("judgements", reason, count=len(counts.shown) - len(often))
+    columns = pairs.query[often].tolist(), pairs.doc[often].tolist(), counts.attraction(how.prior)[often].tolist()
+    docs = pairs.docs
+    return (
+        Judgement(keys[query], docs[doc], grade_by(value, how.thresholds), judge_label=label)
+        for query, doc, value in zip(*columns, strict=True)
+    )
 
 
 def _notes(clicks: ClickLog, how: ClickSettings, label: str, log: _ClickedLists) -> Iterator[str]:
     """The model, what it assumes, the click-through rates by rank, and what limits the judgements."""
     model = how.model
     yield f"judgements are made from clicks, not by people ({label}): {model.source}; it assumes that {model.assumes}"
-    moved = f"{clicks.pairs_at_several_ranks():,} of {pluralise(len(clicks.pairs), 'pair')}"
+    moved = f"{clicks.pairs_at_several_ranks():,} of {pluralise(clicks.pairs, 'pair')}"
     yield f"{BIAS_NOTE}; {moved} were shown at more than one rank"
     yield (
         "documents that were never shown have no judgement, so a system whose lists were not shown is at a disadvantage: compare"
@@ -306,8 +374,7 @@ def _notes(clicks: ClickLog, how: ClickSettings, label: str, log: _ClickedLists)
     rates = ", ".join(f"{rank}: {rate:.3f} of {number:,.0f}" for rank, (rate, number) in enumerate(shown, start=1) if number)
     yield f"clicks per impression by rank: {rates}"
     yield f"the system {SYSTEM} is the list that was shown last for each query"
-    others = Counter({name: count for name, count in zip(log.log.actions, log.other_actions, strict=True) if count})
-    if others:
+    if others := log.other_actions:
         more = len(others) - _SHOWN_ACTIONS
         listed = ", ".join(f"{for_message(name) or 'none'} {count:,}" for name, count in others.most_common(_SHOWN_ACTIONS))
         yield f"other actions: {listed}{f' and {more} more' if more > 0 else ''}; count them with --set actions=NAME=WEIGHT,…"

@@ -20,9 +20,9 @@ from rankproof._render.result import format_value
 from rankproof._render.systems_table import CHUNKS_TITLE, answers_table, answers_title, chunks_table, main_measure, systems_table
 from rankproof._render.table import TABLE_RENDERERS, add_table, markdown_table
 from rankproof._render.terminal import TablePrinter, fits_width, wrapped
-from rankproof._results.csv_files import summary_csv
 from rankproof._results.experiment_result import ExperimentResult, SystemRun, timed_queries
 from rankproof._results.result_json import document_text, results_document
+from rankproof._results.system_files import summary_csv
 from rankproof.errors import for_message
 
 

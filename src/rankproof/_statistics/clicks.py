@@ -5,71 +5,96 @@ Every model compares the clicks on a document with those expected of an average 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankproof._data.arrays import FloatArray
-from rankproof._statistics.position_bias import IntpArray, PositionBias, RankedClicks, position_bias
-
-BoolArray = npt.NDArray[np.bool_]
-Pair = tuple[str, str]
-"""A query and a document."""
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._statistics.position_bias import Codes, PositionBias, RankedClicks, position_bias
 
 _TINY = 1e-12
+_ROWS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
 class ClickLog:
-    """The impressions of all lists as arrays: the place of the pair in `pairs`, the rank from 0, and the weight of its clicks.
+    """The impressions of all lists, list by list and best rank first, in the smallest types that hold them.
 
-    `examined` says whether the impression is at or above the last click of its list; all of a list without clicks are.
+    `pair` is the number of the pair of a query and a document, `rank` counts from 0, `weight` is the place of the weight of its
+    clicks in `weights`, which begin with 0 and rise. `query_of_pair` is the query of each pair, `lengths` the number of
+    impressions of each list.
     """
 
-    pairs: tuple[Pair, ...]
-    pair: IntpArray
-    rank: IntpArray
-    clicks: FloatArray
-    examined: BoolArray
+    query_of_pair: Codes
+    pair: Codes
+    rank: Codes
+    weight: Codes
+    weights: FloatArray
+    lengths: IntArray
 
-    @classmethod
-    def of(cls, pairs: tuple[Pair, ...], pair: IntpArray, rank: IntpArray, clicks: FloatArray, list_: IntpArray) -> ClickLog:
-        """The impressions of lists, best rank first; `list_` is the list of each, in ascending order."""
-        at = np.arange(len(pair))
-        last = np.full(int(list_.max(initial=-1)) + 1, -1, dtype=np.intp)
-        clicked = np.flatnonzero(clicks > 0)
-        np.maximum.at(last, list_[clicked], clicked)
-        return cls(pairs, pair, rank, clicks, (at <= last[list_]) | (last[list_] < 0))
+    @property
+    def pairs(self) -> int:
+        """The number of pairs that were shown."""
+        return len(self.query_of_pair)
+
+    @property
+    def total_clicks(self) -> float:
+        """The weights of all clicks together."""
+        return float(np.bincount(self.weight, minlength=len(self.weights)) @ self.weights)
+
+    @cached_property
+    def examined(self) -> BoolArray:
+        """Whether each impression is at or above the last click of its list; all of a list without clicks are."""
+        ends = np.cumsum(self.lengths)
+        clicked = np.flatnonzero(self.weight)
+        last = np.full(len(ends), -1, dtype=np.int64)
+        np.maximum.at(last, np.searchsorted(ends, clicked, side="right"), clicked)
+        down_to = np.where(last < 0, self.lengths, last + 1 - ends + self.lengths)
+        counts = np.column_stack([down_to, self.lengths - down_to]).ravel()
+        return np.repeat(np.tile([True, False], len(ends)), counts)
 
     def by_rank(self) -> RankCounts:
         """Impressions and clicks at each rank, over all queries."""
-        return RankCounts(np.bincount(self.rank).astype(np.float64), np.bincount(self.rank, self.clicks).astype(np.float64))
+        shown = np.zeros(int(self.rank.max(initial=-1)) + 1, dtype=np.int64)
+        clicked = np.zeros(len(shown))
+        for rows in self._blocks():
+            np.add.at(shown, self.rank[rows], 1)
+            np.add.at(clicked, self.rank[rows], self.weights[self.weight[rows]])
+        return RankCounts(shown.astype(np.float64), clicked)
 
-    def by_pair(self, model: ClickModel) -> dict[Pair, PairCounts]:
-        """The counts of every pair that was shown; a pair that was never shown has none."""
-        sums = (np.bincount(self.pair), np.bincount(self.pair, self.clicks), np.bincount(self.pair, model.expected(self)))
-        columns = (sum_.tolist() for sum_ in sums)
-        return {pair: PairCounts(*counts) for pair, counts in zip(self.pairs, zip(*columns, strict=True), strict=True)}
+    def by_pair(self, model: ClickModel) -> PairCounts:
+        """The counts of every pair that was shown."""
+        shown, clicks, expected = np.zeros(self.pairs, dtype=np.int32), np.zeros(self.pairs), np.zeros(self.pairs)
+        of_rank = model.expected(self)
+        for rows in self._blocks():
+            pair, looked = self.pair[rows], of_rank[self.rank[rows]]
+            np.add.at(shown, pair, 1)
+            np.add.at(clicks, pair, self.weights[self.weight[rows]])
+            np.add.at(expected, pair, looked * self.examined[rows] if model.needs_examination else looked)
+        return PairCounts(shown, clicks, expected)
 
     def pairs_at_several_ranks(self) -> int:
         """How many pairs were shown at more than one rank."""
-        return int((np.bincount(self._cells().pair) > 1).sum())
+        pair = self._cells().pair
+        return len(np.unique(pair[1:][pair[1:] == pair[:-1]]))
 
     @cached_property
     def position_bias(self) -> PositionBias:
         """The probability that a rank is looked at; an error where no document was shown at several ranks."""
         cells = self._cells()
-        return position_bias(cells, self._query_of_pair()[cells.pair])
-
-    def _query_of_pair(self) -> IntpArray:
-        places: dict[str, int] = {}
-        return np.array([places.setdefault(query, len(places)) for query, _ in self.pairs], dtype=np.intp)
+        return position_bias(cells, self.query_of_pair[cells.pair])
 
     def _cells(self) -> RankedClicks:
-        return RankedClicks.of(self.pair, self.rank, self.clicks > 0)
+        return RankedClicks.of(self.pair, self.rank, self.weight > 0)
+
+    def _blocks(self) -> Iterator[slice]:
+        """Parts of the impressions: numbers of 8 bytes for all of them would take most of the memory."""
+        for start in range(0, len(self.pair), _ROWS_AT_ONCE):
+            yield slice(start, start + _ROWS_AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +110,15 @@ class RankCounts:
         return np.divide(self.clicked, self.shown, out=np.zeros_like(self.clicked), where=self.shown > 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class PairCounts:
-    """How often a document was shown for a query, the clicks on it, and those expected of an average document."""
+    """How often each document was shown for its query, the clicks on it, and those expected of an average document."""
 
-    shown: int
-    clicks: float
-    expected: float
+    shown: npt.NDArray[Any]
+    clicks: FloatArray
+    expected: FloatArray
 
-    def attraction(self, prior: float) -> float:
+    def attraction(self, prior: float) -> FloatArray:
         """Clicks over expected clicks; `prior` expected clicks of an average document, whose value is 1, are added to both.
 
         This is the mean of a gamma posterior, and of a beta posterior in units of its prior mean.
@@ -103,38 +128,43 @@ class PairCounts:
 
 @dataclass(frozen=True, slots=True)
 class ClickModel:
-    """A click model: its name, what it assumes, its source, and the clicks that it expects of each impression of a log."""
+    """A click model: its name, what it assumes, its source, and the clicks that it expects of an impression at each rank.
+
+    With `needs_examination`, none are expected of an impression that was not looked at.
+    """
 
     name: str
     assumes: str
     source: str
     expected: Callable[[ClickLog], FloatArray]
+    needs_examination: bool = False
 
 
 def _by_rank(log: ClickLog) -> FloatArray:
-    return np.asarray(log.by_rank().rates[log.rank])
+    return log.by_rank().rates
 
 
 def _by_examination(log: ClickLog) -> FloatArray:
-    return _shared_by(log, log.examined.astype(np.float64))
+    return _shared_by(log, np.ones(len(log.by_rank().shown)), float(np.count_nonzero(log.examined)))
 
 
 def _by_examined_rank(log: ClickLog) -> FloatArray:
-    return _shared_by(log, log.position_bias.examination[log.rank])
+    examination = log.position_bias.examination
+    return _shared_by(log, examination, float(log.by_rank().shown @ examination))
 
 
 def _by_impression(log: ClickLog) -> FloatArray:
-    return _shared_by(log, np.ones(len(log.rank)))
+    return _shared_by(log, np.ones(len(log.by_rank().shown)), float(len(log.rank)))
 
 
-def _shared_by(log: ClickLog, looked: FloatArray) -> FloatArray:
-    """All clicks, shared by the impressions as they were looked at."""
-    return np.asarray(looked * (float(log.clicks.sum()) / max(float(looked.sum()), _TINY)))
+def _shared_by(log: ClickLog, looked: FloatArray, total: float) -> FloatArray:
+    """All clicks, shared by the impressions as they were looked at, `total` times in all."""
+    return np.asarray(looked * (log.total_clicks / max(total, _TINY)))
 
 
 CLICK_MODELS: Mapping[str, ClickModel] = {
-    one.name: one
-    for one in (
+    model.name: model
+    for model in (
         ClickModel(
             "coec",
             "a document is clicked in proportion to the click-through rate of its rank, taken over all queries",
@@ -146,6 +176,7 @@ CLICK_MODELS: Mapping[str, ClickModel] = {
             "users read from the top down to their last click, and the whole list if they click nothing",
             "dependent click model: Guo, Liu and Wang 2009",
             _by_examination,
+            needs_examination=True,
         ),
         ClickModel(
             "position",

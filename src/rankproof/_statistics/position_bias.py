@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._data.text import pluralise
 from rankproof.errors import InputError
 
 IntpArray = npt.NDArray[np.intp]
+Codes = npt.NDArray[Any]
+"""Whole numbers in whatever type holds them."""
 BiasMethod = Literal["harvesting", "em"]
 _TINY = 1e-12
 _MOST_ROUNDS, _CONVERGED = 500, 1e-5
@@ -47,20 +49,30 @@ class PositionBias:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RankedClicks:
-    """Each pair of query and document at each of its ranks (from 0): impressions, and impressions with a click."""
+    """Each pair of query and document at each of its ranks (from 0), in order: impressions, and impressions with a click."""
 
-    pair: IntpArray
-    rank: IntpArray
-    shown: FloatArray
-    clicked: FloatArray
+    pair: Codes
+    rank: Codes
+    shown: Codes
+    clicked: Codes
 
     @classmethod
-    def of(cls, pair: IntpArray, rank: IntpArray, clicked: npt.NDArray[np.bool_]) -> RankedClicks:
+    def of(cls, pair: Codes, rank: Codes, clicked: BoolArray) -> RankedClicks:
         """The counts of single impressions."""
         width = int(rank.max(initial=0)) + 1
-        keys, inverse = np.unique(pair.astype(np.int64) * width + rank, return_inverse=True)
-        shown, clicks = np.bincount(inverse).astype(np.float64), np.bincount(inverse, clicked).astype(np.float64)
-        return cls(keys // width, keys % width, shown, clicks)
+        keys = pair.astype(np.int64)
+        keys *= width
+        keys += rank
+        clicked_keys = keys[clicked]
+        keys.sort()
+        is_first = np.ones(len(keys), dtype=bool)
+        np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+        starts = np.flatnonzero(is_first)
+        shown = np.diff(starts, append=len(keys)).astype(np.int32)
+        keys = keys[starts]
+        del starts, is_first
+        clicks = np.bincount(np.searchsorted(keys, clicked_keys), minlength=len(keys)).astype(np.int32)
+        return cls((keys // width).astype(pair.dtype), (keys % width).astype(rank.dtype), shown, clicks)
 
     @property
     def width(self) -> int:
@@ -68,7 +80,7 @@ class RankedClicks:
         return int(self.rank.max(initial=0)) + 1
 
 
-def position_bias(cells: RankedClicks, queries: IntpArray | None = None) -> PositionBias:
+def position_bias(cells: RankedClicks, queries: Codes | None = None) -> PositionBias:
     """The examination of each rank, by intervention harvesting, or by expectation maximisation where lists were randomised.
 
     `queries` is the query of each cell, which tells how many ranks its lists have. Without documents at several ranks the bias is
@@ -95,25 +107,24 @@ def _neighbours(cells: RankedClicks) -> tuple[FloatArray, FloatArray, int]:
     The weights are those of Mantel and Haenszel (1959), which count a pair by the smaller of its two numbers of impressions.
     """
     width = cells.width
-    keys = cells.pair * width + cells.rank
-    following = np.minimum(np.searchsorted(keys, keys + 1), max(len(keys) - 1, 0))
-    upper = np.flatnonzero((keys[following] == keys + 1) & (cells.rank < width - 1))
-    lower = following[upper]
-    both = cells.shown[upper] + cells.shown[lower]
-    above = np.bincount(cells.rank[upper], cells.clicked[upper] * cells.shown[lower] / both, minlength=width - 1)
-    below = np.bincount(cells.rank[upper], cells.clicked[lower] * cells.shown[upper] / both, minlength=width - 1)
+    upper = np.flatnonzero((cells.pair[1:] == cells.pair[:-1]) & (cells.rank[1:] - cells.rank[:-1] == 1))
+    lower, rank = upper + 1, cells.rank[upper]
+    shown, clicked = ((column[upper].astype(np.float64), column[lower]) for column in (cells.shown, cells.clicked))
+    both = shown[0] + shown[1]
+    above = np.bincount(rank, clicked[0] * shown[1] / both, minlength=width - 1)
+    below = np.bincount(rank, clicked[1] * shown[0] / both, minlength=width - 1)
     return np.asarray(above, np.float64), np.asarray(below, np.float64), len(np.unique(cells.pair[upper]))
 
 
-def _is_randomised(cells: RankedClicks, queries: IntpArray | None) -> bool:
+def _is_randomised(cells: RankedClicks, queries: Codes | None) -> bool:
     """Whether documents were shown all over the lists of their query, as only random orders do."""
-    pairs, inverse = np.unique(cells.pair, return_inverse=True)
-    ranks, shown = np.bincount(inverse), np.bincount(inverse, cells.shown)
-    lengths = np.full(len(pairs), cells.width)
+    starts = np.flatnonzero(np.diff(cells.pair, prepend=-1))
+    ranks, shown = np.diff(starts, append=len(cells.pair)), np.add.reduceat(cells.shown, starts, dtype=np.float64)
+    lengths: Codes | int = cells.width
     if queries is not None and len(queries):
         deepest = np.zeros(int(queries.max()) + 1, dtype=np.intp)
         np.maximum.at(deepest, queries, cells.rank + 1)
-        lengths[inverse] = deepest[queries]
+        lengths = deepest[queries[starts]]
     wide = (ranks >= _LEAST_RANKS) & (ranks >= _RANDOM_RANKS * lengths)
     return bool(shown[wide].sum() >= _RANDOM_SHARE * shown.sum())
 
@@ -135,7 +146,8 @@ def fitted_examination(cells: RankedClicks) -> FloatArray:
 
     The most looked at rank has the value 1.
     """
-    pair, rank, shown, clicked = cells.pair, cells.rank, cells.shown, cells.clicked
+    pair, rank = cells.pair, cells.rank
+    shown, clicked = cells.shown.astype(np.float64), cells.clicked.astype(np.float64)
     seen_at, seen_of = np.bincount(rank, shown), np.maximum(np.bincount(pair, shown), _TINY)
     examination = np.divide(np.bincount(rank, clicked), seen_at, out=np.zeros_like(seen_at), where=seen_at > 0)
     examination = examination / max(float(examination.max(initial=0.0)), _TINY)

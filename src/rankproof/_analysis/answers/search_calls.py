@@ -23,8 +23,8 @@ SEARCH_CALLS_TABLE = "search_calls"
 class Trajectory:
     """The counts of one answer; those of evidence are None if no relevant document of its question is known.
 
-    `wasted` calls returned no relevant document that an earlier call had not returned. `until` and `tokens` are the calls and
-    tokens until all relevant documents were found, None where they were not, or the tokens are not known.
+    `wasted` calls returned no relevant document that an earlier call had not returned. `until`, `tokens` and
+    `elapsed_ms` are the calls, tokens and time until all relevant documents were found, None where they were not, or not known.
     """
 
     calls: int
@@ -34,6 +34,7 @@ class Trajectory:
     wasted: int | None = None
     until: int | None = None
     tokens: float | None = None
+    elapsed_ms: float | None = None
 
 
 def trajectory(searches: Sequence[SearchCall], relevant: frozenset[str], documents: Mapping[str, str]) -> Trajectory:
@@ -49,9 +50,9 @@ def trajectory(searches: Sequence[SearchCall], relevant: frozenset[str], documen
         return Trajectory(len(searches), repeated, nothing_new)
     wasted = sum(before & relevant == after & relevant for before, after in pairwise(seen))
     until = next((at for at, docs in enumerate(seen) if at and relevant <= docs), None)
-    tokens = None if until is None else searches[until - 1].tokens
+    tokens, elapsed_ms = (searches[until - 1].tokens, searches[until - 1].elapsed_ms) if until else (None, None)
     evidence = len(seen[-1] & relevant) / len(relevant)
-    return Trajectory(len(searches), repeated, nothing_new, evidence, wasted, until, tokens)
+    return Trajectory(len(searches), repeated, nothing_new, evidence, wasted, until, tokens, elapsed_ms)
 
 
 def search_calls_table(answer_input: AnswerInput, baseline: str | None, level: float = 0.95) -> Table | None:
@@ -79,6 +80,7 @@ def search_calls_table(answer_input: AnswerInput, baseline: str | None, level: f
         Column("all found", "share", "share of the answers for which all relevant documents were found"),
         Column("calls until", "number", "mean calls until then"),
         Column("tokens until", "number", "mean tokens of the language model until then"),
+        Column("ms until", "number", "mean milliseconds from the question until then"),
     )
     known = [at for at in range(len(columns)) if any(row[at] is not None for row in rows)]
     return Table(SEARCH_CALLS_TABLE, "Calls of search tools for an answer", columns, tuple(rows)).with_columns(known)
@@ -98,15 +100,14 @@ def _trajectories(answer_input: AnswerInput, system: str) -> dict[str, list[Traj
 def _row(made: Sequence[Trajectory], difference: Interval | None) -> tuple[CellValue, ...]:
     calls, judged = sum(item.calls for item in made), [item for item in made if item.evidence is not None]
     judged_calls, complete = sum(item.calls for item in judged), [item for item in judged if item.until is not None]
-    tokens = [item.tokens for item in complete if item.tokens is not None]
+    until = ([getattr(item, name) for item in complete] for name in ("until", "tokens", "elapsed_ms"))
     return (
         *(len(made), calls / len(made)),
         *(_ratio(sum(item.repeated for item in made), calls), _ratio(sum(item.nothing_new for item in made), calls)),
         *(_ratio(math.fsum(item.evidence or 0.0 for item in judged), len(judged)), difference),
         _ratio(sum(item.wasted or 0 for item in judged), judged_calls),
         _ratio(len(complete), len(judged)),
-        _ratio(sum(item.until or 0 for item in complete), len(complete)),
-        _ratio(math.fsum(tokens), len(tokens)) if len(tokens) == len(complete) else None,
+        *(None if None in values else _ratio(math.fsum(values), len(values)) for values in until),
     )
 
 

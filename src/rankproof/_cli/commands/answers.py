@@ -10,15 +10,20 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.answer_inputs import AnswerSource, add_answer_inputs, chosen_measures, read_answer_source
-from rankproof._cli.claim_judging import add_judge_options, answer_judges, check_judge_options, estimated_cost
+from rankproof._cli.claim_judging import (
+    add_judge_options,
+    answer_judges,
+    check_draft_options,
+    check_judge_options,
+    draft_nuggets,
+    estimated_cost,
+)
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.flags import add_flags, add_option
 from rankproof._cli.inputs import show_tables
-from rankproof._cli.nugget_drafts import check_draft_options, draft_nuggets
 from rankproof._cli.options import add_decision_options, decision_options, look_log
-from rankproof._cli.output import add_format_option, add_output_option, show_value_notes
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_format_option, add_output_option, show_value_notes
 from rankproof._data.validation import LOG
 from rankproof.errors import UsageError, escape_invisible
 
@@ -441,7 +446,7 @@ def _segment_tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iter
     from rankproof._analysis.options import SegmentOptions
     from rankproof._analysis.query_groups import group_queries
     from rankproof._analysis.segments import segments
-    from rankproof._results.csv_files import GROUP_COLUMNS
+    from rankproof._results.system_files import GROUP_COLUMNS
 
     inputs = answer_input.inputs
     texts: Mapping[str, Query] = inputs.texts or {}

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.flags import add_flags, query_ids
 from rankproof._cli.inputs import ONE_INPUT_HELP, add_input_options, are_answer_measures, read_input, reevaluate
-from rankproof._cli.output import add_output_option, check_output, show_value_notes
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._cli.terminal import STDOUT, Terminal, add_output_option, check_output, show_value_notes
 from rankproof._render.formats import DEFAULT_MLFLOW_URI
 from rankproof.errors import UsageError
 

@@ -14,8 +14,7 @@ from rankproof._data.text import without_citations
 from rankproof._data.wording.remarks import without_thinking
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._io.open import Progress
-from rankproof._llm.budget import Estimate, estimate_request
-from rankproof._llm.call_counts import COUNT_NAMES, CallTotals, reply_notes
+from rankproof._llm.budget import COUNT_NAMES, CallTotals, Estimate, estimate_request, reply_notes
 from rankproof._llm.client import ChatClient
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof.errors import escape_invisible

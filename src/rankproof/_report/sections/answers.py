@@ -25,8 +25,7 @@ from rankproof._data.table import Table
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._render.result import format_value
 from rankproof._report.context import ReportContext
-from rankproof._report.elements import PANEL_CHART_WIDTH, Section, SvgChart
-from rankproof._report.links import pair_link
+from rankproof._report.elements import PANEL_CHART_WIDTH, Section, SvgChart, pair_link
 from rankproof._statistics.intervals import Interval, mean_interval
 from rankproof.measures._claim_base import judge_of_measure
 

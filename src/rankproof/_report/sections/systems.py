@@ -20,9 +20,10 @@ from rankproof._report.elements import (
     SvgChart,
     as_sentence,
     chart_of_widths,
+    linked,
+    pair_link,
     signed_difference,
 )
-from rankproof._report.links import linked, pair_link
 from rankproof._results.experiment_result import SystemRun, timed_queries
 from rankproof.errors import for_message
 from rankproof.measures._parse import parse_measure

@@ -12,13 +12,11 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.corpus import TextRecord
 from rankproof._evaluation.result import Result
 from rankproof._registry import Option
-from rankproof._server.api import ApiCall, ApiRoute
+from rankproof._server.api import ApiCall, ApiRoute, Feature
 from rankproof._server.bench.feature import MOST_CARDS, Bench, BenchResults
-from rankproof._server.bench.port import BenchSource, Knob, Progress, Proof, Workbench
+from rankproof._server.bench.port import BenchSide, BenchSource, Knob, Progress, Proof, Workbench
 from rankproof._server.bench.queries import bench_measure
 from rankproof._server.bench.rankings import FindDocument, SideRanking, sides_of
-from rankproof._server.bench.records import BenchSide
-from rankproof._server.features import Feature
 from rankproof._server.jobs import Jobs, JobState
 from rankproof._server.library import results_stamp
 from rankproof._server.responses import HttpError

@@ -10,7 +10,7 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._analysis.values import TIE_TOLERANCE
 from rankproof._report.sections.segments import shown_groupings
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._server.bench.records import BenchGroup, BenchQuery, BenchSystem, BenchView
+from rankproof._server.bench.port import BenchGroup, BenchQuery, BenchSystem, BenchView
 from rankproof.measures._base import Measure
 
 FAILED_CUTOFF = 10

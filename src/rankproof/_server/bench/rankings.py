@@ -1,4 +1,4 @@
-"""Two stored rankings of a query side by side, with the texts of their documents."""
+"""Documents of results: two stored rankings of a query side by side, and whole documents."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import EMPTY_LIST, ranked_lists
 from rankproof._data.corpus import TextRecord
+from rankproof._data.dataset import Dataset
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof._results.judgements import experiment_dataset
 from rankproof._results.snippets import short_fields
-from rankproof._server.bench.records import BenchCard, BenchSide, DocumentPart
+from rankproof._server.bench.port import BenchCard, BenchSide, DocumentPart
+from rankproof._server.library import LibraryEntry, LruCache, results_stamp
 
 CARD_LENGTH = 2_000
 """Characters of a text on a card; the page asks for the rest."""
@@ -103,3 +106,21 @@ def document_part(record: TextRecord, start: int) -> DocumentPart:
     """A part of a document from a character on."""
     text = record.text[start : start + PART_LENGTH]
     return DocumentPart(record.id, record.title, text, start, len(record.text), short_fields(record))
+
+
+_MOST_DATASETS = 2
+
+
+class LibraryDocuments:
+    """The documents of datasets, each read at most once; `given` is the dataset of `--dataset`."""
+
+    def __init__(self, dataset: Dataset | None = None) -> None:
+        self._given = dataset
+        self._datasets: LruCache[Dataset | None] = LruCache(_MOST_DATASETS)
+
+    def __call__(self, entry: LibraryEntry, results: ExperimentResult, doc: str) -> TextRecord | None:
+        """The document, None if its dataset is not known here or is another one by now."""
+        dataset = self._given or self._datasets.get_or_create(
+            (entry.id, results_stamp(entry)), lambda: experiment_dataset(results) if entry.is_folder else None
+        )
+        return dataset.corpus[doc] if dataset is not None and doc in dataset.corpus else None

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._extras import extra
-from rankproof.models._onnx.config import ACTIVATIONS, BertConfig
-from rankproof.models._onnx.weights import TensorReader, open_weights
+from rankproof.models._onnx.config import ACTIVATIONS, BertConfig, TensorReader, open_weights
 
 OPSET = 20
 WEIGHTS_DATA = "weights.bin"

@@ -10,8 +10,7 @@ from typing import Annotated, Any, ClassVar
 from rankproof._data.arrays import FloatArray
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity
-from rankproof._llm.budget import Estimate
-from rankproof._llm.call_counts import CallCounter, CallTotals
+from rankproof._llm.budget import CallCounter, CallTotals, Estimate
 from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message
