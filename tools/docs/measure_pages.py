@@ -109,6 +109,8 @@ def _judgements(measure: Measure) -> str:
         return f"{kinds[measure.kind]}{' for [subtopics](../formats.md#subtopics)' if measure.needs_subtopics else ''}"
     if isinstance(measure, AnswerStateMeasure):
         return "states and wording of answers; AbstainP and AbstainR need references"
+    if measure.name == "Evidence":
+        return "binary judgements, or reference contexts"
     if not isinstance(measure, ClaimMeasure):
         return "reference answers"
     if isinstance(measure, RubricGrade):

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from rankproof.measures._diversity import alpha_nDCG as alpha_nDCG
     from rankproof.measures._diversity import nERR_IA as nERR_IA
     from rankproof.measures._diversity import nNRBP as nNRBP
+    from rankproof.measures._evidence import Evidence as Evidence
     from rankproof.measures._gains import DCG as DCG
     from rankproof.measures._gains import IDCG as IDCG
     from rankproof.measures._gains import G as G

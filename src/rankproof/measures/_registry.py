@@ -58,6 +58,7 @@ ANSWER_MEASURES: Registry[AnswerMeasure] = Registry(
         *_of("_claims", "Faithfulness", "Hallucination", "AnswerRelevance", "ClaimP", "ClaimR", "ClaimF1"),
         *_of("_contexts", "ContextR", "ContextP", "ContextAP", "ContextRelevance", "Utilisation", "Noise"),
         *_of("_citations", "CiteP", "CiteR"),
+        *_of("_evidence", "Evidence"),
         *_of("_criterion", "Criterion"),
         *_of("_nuggets", "NuggetR", "AnswerRate", "AbstainP", "AbstainR"),
     ),
