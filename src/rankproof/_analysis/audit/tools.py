@@ -15,7 +15,7 @@ import numpy as np
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import measure_result, query_counts
-from rankproof._data.arrays import list_places
+from rankproof._data.arrays import FloatArray, list_places
 from rankproof._data.ordering import columns_by_query
 from rankproof._data.run import Run
 from rankproof._data.table import CellValue, Column, Table, TableSummary
