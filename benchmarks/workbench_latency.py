@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tools.small_experiment import SYSTEMS
 
 from rankproof._server.api import Api, Feature
 from rankproof._server.bench.feature import Bench
@@ -30,18 +31,6 @@ from rankproof._server.pages import JudgingViews
 from rankproof._workbench.workbench import SystemsWorkbench
 
 TIMES = 40
-SYSTEMS = """
-[systems.title]
-stage = "bm25"
-fields = ["title"]
-
-[systems.bm25]
-stage = "bm25"
-
-[systems.fused]
-stage = "fuse"
-of = ["title", "bm25"]
-"""
 Ask = Callable[[str, dict[str, Any] | None], Any]
 
 
