@@ -196,7 +196,7 @@ def _ranks(docs: Collection[str]) -> dict[str, int]:
     return dict(zip(docs, count(1), strict=False))
 
 
-class _Documents(Mapping[str, Sequence[str]]):
+class _RankedIds(Mapping[str, Sequence[str]]):
     """The ranked documents of a system by query, made on each access."""
 
     def __init__(self, inputs: AnalysisInput, system: str) -> None:
@@ -215,7 +215,7 @@ class _Documents(Mapping[str, Sequence[str]]):
 def moves_table(inputs: AnalysisInput, measure: str, upper_bound: UpperBound, cutoff: int) -> Table:
     """The relevant documents that every system found, lost, promoted and demoted, and the value of its best reranking."""
     relevant = {query: relevant_docs(inputs.qrels[query], inputs.rel) for query in inputs.result.queries}
-    ranked = {system_run.name: _Documents(inputs, system_run.name) for system_run in inputs.system_runs}
+    ranked = {system_run.name: _RankedIds(inputs, system_run.name) for system_run in inputs.system_runs}
     counts = query_counts(inputs)
     means = {name: mean[measure] for name, mean in inputs.result.means.items()}
     rows: list[tuple[CellValue, ...]] = []
