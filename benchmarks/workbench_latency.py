@@ -21,7 +21,7 @@ from tools.small_experiment import SYSTEMS
 from rankproof._server.api import Api, Feature
 from rankproof._server.bench.feature import Bench
 from rankproof._server.bench.live import LiveBench
-from rankproof._server.bench.rankings import LibraryDocuments
+from rankproof._server.bench.queries import LibraryDocuments
 from rankproof._server.grading import Grading
 from rankproof._server.judgement_log import JudgementLog
 from rankproof._server.judging_page import JudgingPage

@@ -17,7 +17,7 @@ from rankproof._server.api import Feature
 from rankproof._server.bench.feature import Bench
 from rankproof._server.bench.live import LiveBench
 from rankproof._server.bench.port import BenchSource
-from rankproof._server.bench.rankings import LibraryDocuments
+from rankproof._server.bench.queries import LibraryDocuments
 from rankproof._server.library import ResultsLibrary, results_stamp
 from rankproof._workbench.workbench import SystemsWorkbench
 from support.results_server import Visitor, serving
