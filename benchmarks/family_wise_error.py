@@ -18,9 +18,8 @@ import numpy as np
 from rankproof._analysis.compare.significance import TESTS
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.classical_tests import friedman_test, sign_test_p, signed_rank_p, signed_ranks, tukey_hsd
-from rankproof._statistics.correction import holm
 from rankproof._statistics.distributions import studentized_range_quantile
-from rankproof._statistics.paired import differences, paired_statistics, t_test_p
+from rankproof._statistics.paired import differences, holm, paired_statistics, t_test_p
 from rankproof._statistics.permutation import randomisation_p
 
 from .real_values import real_values

@@ -12,9 +12,9 @@ from rankproof._judge.agreement import RatedPair, both_graded, confusion_counts,
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import Judge, JudgeContext
 from rankproof._judge.pairs import QueryDocPair
-from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.budget import CallTotals
 from rankproof._llm.client import ReplyParseError
-from rankproof._llm.parsing import yes_no_score
+from rankproof._llm.prompts import yes_no_score
 from rankproof._llm.session import LLMSession
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof._statistics.agreement import Agreement, ScoredItem, auc, kappa, same_grade

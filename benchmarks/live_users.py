@@ -14,8 +14,8 @@ from tools import shared_folder
 from rankproof import Experiment, run
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.ordering import ranked_documents
-from rankproof._interleaving.credit import pairwise_credit, probabilistic_credit
 from rankproof._interleaving.interleave import Method, interleave
+from rankproof._interleaving.methods import pairwise_credit, probabilistic_credit
 from rankproof.stages import BM25, RM3, RRF
 from rankproof.types import Stage
 

@@ -21,8 +21,8 @@ from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.sources import prepare_judgements
 from rankproof._evaluation.value_ranges import value_range
 from rankproof._fusion.method import method_named
-from rankproof._tune.runs import FusionObjective
-from rankproof._tune.space import Settings
+from rankproof._tune.parameters import Settings
+from rankproof._tune.trials import FusionObjective
 from rankproof.measures._parse import parse_measure
 
 FILE = PEER_VALUES / "fusion" / "optimize.jsonl.gz"

@@ -31,14 +31,13 @@ from tools import shared_folder
 
 from rankproof import Dataset, read_dataset
 from rankproof._experiment.run import RunOptions
-from rankproof._tokenizer_lab.batches import TokenizedData, batches, tokenize_data
 from rankproof._tokenizer_lab.compare import ComparisonPlan, compare_tokenizers
 from rankproof._tokenizer_lab.comparison import TokenizerComparison
 from rankproof._tokenizer_lab.measured import MeasuredSystem
 from rankproof._tokenizer_lab.splits import OWN_LANGUAGE, find_other_split_queries, read_languages
 from rankproof._tokenizer_lab.systems import trained_system
 from rankproof._tokenizer_lab.train import plan_steps, train
-from rankproof._tokenizer_lab.training_config import TrainingConfig
+from rankproof._tokenizer_lab.training_config import TokenizedData, TrainingConfig, batches, tokenize_data
 from rankproof._tokenizer_lab.training_data import TrainingData, cached_training_data
 from rankproof.models._trained.checkpoint import Prompts, save_checkpoint
 from rankproof.stores._memory import Memory

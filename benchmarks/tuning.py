@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._tune.space import ParameterFamily, SearchAxis, Settings, Space
+from rankproof._tune.parameters import ParameterFamily, SearchAxis, Settings, Space
 
 from .evaluation_tool import best
 
@@ -173,7 +173,7 @@ def real_rows(collection: str) -> FloatArray:
     """The values of BM25 and MiniLM fused by combsum, with every normalisation and weight; the first row is the default."""
     from rankproof._evaluation.options import EvaluateOptions
     from rankproof._evaluation.sources import prepare_judgements
-    from rankproof._tune.runs import FusionObjective, fusion_space
+    from rankproof._tune.trials import FusionObjective, fusion_space
 
     from .which_fusion import MEASURE, rankings
 

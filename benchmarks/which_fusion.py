@@ -22,9 +22,9 @@ from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
-from rankproof._tune.runs import RUN, FusionObjective, fusion_space
+from rankproof._tune.parameters import Settings, Space, settings_text
 from rankproof._tune.search import HeldOut, HeldOutGain, Trials, cross_validate, grid_search, held_out_gain
-from rankproof._tune.space import Settings, Space, settings_text
+from rankproof._tune.trials import RUN, FusionObjective, fusion_space
 from rankproof.measures import nDCG
 from rankproof.models._registry import encoder_by_name
 from rankproof.stages import BM25, Dense

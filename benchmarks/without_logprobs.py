@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._llm.budget import CallTotals
 from rankproof._llm.cache import ResponseCaches
-from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest
 

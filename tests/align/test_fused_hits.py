@@ -15,7 +15,7 @@ from rankproof._data.validation import ReadOptions
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.fuse import fuse
 from rankproof._fusion.method import METHODS, FusionSettings, fused_scores
-from rankproof._tune.runs import JudgedCandidates
+from rankproof._tune.trials import JudgedCandidates
 from support.examples import examples
 
 docs = st.sampled_from(["a", "b", "c", "é", "𝔸", "007"])

@@ -103,6 +103,23 @@ def test_a_part_of_the_queries_has_their_grades_for_subtopics(engine: ModuleType
         assert list(zip(*(column.tolist() for column in (part.documents, part.subtopics, part.grades)), strict=True)) == rows
 
 
+@ENGINES
+def test_a_query_that_is_repeated_has_its_documents_each_time(engine: ModuleType) -> None:
+    judged = coded(QRELS, RUN, engine).judged.documents
+    assert judged is not None
+    plain = judged.between(0, 1)
+    for_subtopics = engine.judge_qrels(Qrels.from_subtopics({"q": {"1": {"a": 1, "c": 3}, "2": {"a": 2, "b": 0}}})).documents
+    assert plain.repeated(3).subtopics is None
+    for documents in (plain, for_subtopics):
+        repeated = documents.repeated(3)
+        assert repeated.offsets.tolist() == [len(documents.ids) * copy for copy in range(4)]
+        for copy in range(3):
+            part = repeated.between(copy, copy + 1)
+            assert (part.ids, part.grades.tolist()) == (documents.ids, documents.grades.tolist())
+            for name in () if part.subtopics is None else ("offsets", "names", "documents", "subtopics", "grades"):
+                assert list(getattr(part.subtopics, name)) == list(getattr(documents.subtopics, name))
+
+
 @pytest.mark.parametrize("wrong", [5, {"q": 5}, [("q", "1", "a", 1)]])
 def test_judgements_for_subtopics_of_another_shape_are_refused(wrong: Any) -> None:
     with pytest.raises(UsageError, match=r"judgements cannot be .*; pass {query: {subtopic: {document: grade}}}"):

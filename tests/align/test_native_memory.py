@@ -172,6 +172,14 @@ def test_bounds_of_ids_outside_their_text_are_rejected(bounds: list[int]) -> Non
         native.align.align_run(handle, options, ("q",), offsets, b"ab", np.array(bounds, dtype=np.int64), scores, None)
 
 
+def test_an_id_without_bytes_fits_into_its_text() -> None:
+    handle = native.judge_dict({"q": {"a": 1}}, "qrels").handle
+    options, offsets = native.native_options(ReadOptions()), np.array([0, 2], dtype=np.int64)
+    bounds, scores = np.array([0, 1, 1], dtype=np.int64), np.array([2.0, 1.0])
+    present, *_ = native.align.align_run(handle, options, ("q",), offsets, b"a", bounds, scores, None)[0]
+    assert present == b"\x01"
+
+
 def test_a_dict_is_not_changed_by_being_read() -> None:
     scores = {"1": {"a": 1.0, "é": 2.0}}
     native.align_dict(native.judge_dict(JUDGED, "qrels"), scores, "run", ReadOptions())

@@ -10,10 +10,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from rankproof._analysis.audit.conventions import CONVENTIONS, Convention
 from rankproof._analysis.audit.ties import tie_report
 from rankproof._analysis.audit.tools import (
+    CONVENTIONS,
     DEFAULT_MEASURES,
+    Convention,
     ValueRange,
     audit_tools,
     hits_by_tool,

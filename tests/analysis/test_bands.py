@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 import rankproof as rp
-from rankproof._analysis.band_tables import bands_tables
-from rankproof._analysis.bands import BandProfile, QualityBand, profiles_from_toml
+from rankproof._analysis.bands import BandProfile, QualityBand, bands_tables, profiles_from_toml
 from rankproof._cli.options import known_profiles
 from rankproof._io.toml_file import read_toml
 from rankproof.errors import InputError, UsageError

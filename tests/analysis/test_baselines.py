@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from rankproof._analysis.band_tables import bands_tables
+from rankproof._analysis.bands import bands_tables
 from rankproof._analysis.baselines import (
     FULL_TEXT,
     TITLE_ONLY,

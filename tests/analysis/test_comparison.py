@@ -17,7 +17,7 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_results, input_
 from rankproof._analysis.options import CompareOptions
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._results.decision_settings import DecisionSettings
-from rankproof._statistics.correction import holm
+from rankproof._statistics.paired import holm
 from rankproof.errors import UsageError
 from support.analysis_inputs import input_of
 from support.compared_systems import target_at
@@ -133,6 +133,7 @@ def test_without_any_retrieved_document_nothing_is_decided() -> None:
     inputs = input_from_results(small_results(("a", "b"), queries, scores={"a": empty, "b": empty}))
     found = compared(inputs)
     assert (found.decision.outcome, found.decision.reason) == ("not_decided", "no_system")
+    assert str(found.decision.measure) == found.primary
     assert (found.decision.first, found.pairs, found.left_out) == (None, (), ("a", "b"))
 
 

@@ -69,6 +69,15 @@ def test_a_baseline_with_damaged_weights_is_rejected(weights: dict[str, float], 
         parse_baseline(json.dumps({**plain, "weights": weights}), "b.json")
 
 
+def test_a_baseline_with_a_value_that_the_measure_cannot_have_is_rejected() -> None:
+    plain = json.loads(baseline_json(baseline()))
+    measure = plain["systems"][0]["measures"]["RR"]
+    measure["per_query"] = dict.fromkeys(measure["per_query"], 5.0)
+    measure["value"] = 5.0
+    with pytest.raises(InputError, match="the file is damaged or was edited"):
+        parse_baseline(json.dumps(plain), "b.json")
+
+
 def test_a_baseline_that_names_python_code_does_not_import_it() -> None:
     text = baseline_json(baseline()).replace('"RR"', '"no_such_module:measure"')
     with pytest.raises(InputError, match="no_such_module:measure is Python code, which a file of data cannot name"):

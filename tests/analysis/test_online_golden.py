@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import chisquare
 
 from rankproof._analysis.online.counterfactual import ESTIMATORS, Rounds
-from rankproof._interleaving.credit import probabilistic_credit
+from rankproof._interleaving.methods import probabilistic_credit
 from rankproof._statistics.confidence_sequence import interval_width, sequence_interval, share_evidence
 from rankproof._statistics.means import weighted_mean
 from support.paths import GOLDEN

@@ -21,9 +21,8 @@ from rankproof._analysis.compare.pairs import (
 )
 from rankproof._analysis.options import CompareOptions
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.correction import CORRECTIONS, holm_of_two
 from rankproof._statistics.intervals import bootstrap_interval, mean_interval, resampled_means
-from rankproof._statistics.paired import detectable_difference, queries_needed
+from rankproof._statistics.paired import CORRECTIONS, detectable_difference, holm_of_two, queries_needed
 from rankproof._statistics.permutation import fewest_queries, randomisation_p
 from rankproof.errors import UsageError
 from rankproof.measures import parse_measure

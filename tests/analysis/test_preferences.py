@@ -177,6 +177,8 @@ def test_both_games_of_mt_bench_are_read_and_failed_ones_counted(tmp_path: Path)
     ("row", "message"),
     [
         ({"query": "q", "a": "x", "b": "y", "preferred": "z"}, "better one is z; write one of x, y, a, b, tie"),
+        ({"query": "q", "a": "x", "b": "y", "preferred": "x", "first": "C"}, "wrong.jsonl:1: first is C; write one of x, y"),
+        ({"query": "q", "a": "x", "b": "y", "preferred": "x", "first": "tie"}, "first is tie"),
         ({"query": "q", "one": "x", "other": "y"}, "no columns are recognised as two systems"),
         ({"query": "q", "a": "x", "b": "x", "preferred": "x"}, "the file has no preference"),
     ],
@@ -202,6 +204,12 @@ def test_a_judge_that_may_be_a_machine_ships_nothing_until_the_user_says_otherwi
 def test_names_of_people_are_those_of_people(who: str, tmp_path: Path) -> None:
     path = written(tmp_path, "made.jsonl", [{"query": "q", "a": "x", "b": "y", "preferred": "x", "judge": who}])
     assert [made.is_machine for made in read_preferences(path).preferences] == [False]
+
+
+@pytest.mark.parametrize(("value", "first"), [("x", "x"), ("b", "y"), ("", ""), (None, "")])
+def test_the_system_that_was_shown_first_may_be_named_by_its_column(value: str | None, first: str, tmp_path: Path) -> None:
+    row = {"query": "q", "a": "x", "b": "y", "preferred": "x", "first": value}
+    assert [made.first for made in read_preferences(written(tmp_path, "made.jsonl", [row])).preferences] == [first]
 
 
 def test_names_typed_in_the_browser_are_those_of_people(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import Grouping, group_queries
 from rankproof._cli.main import main
-from rankproof._statistics.correction import holm
+from rankproof._statistics.paired import holm
 from rankproof.errors import UsageError
 from rankproof.measures._parse import parse_measure
 from support.analysis_inputs_with_texts import input_of, one_target, ranked_at

@@ -91,7 +91,7 @@ def test_with_judged_zeros_the_judged_share_counts() -> None:
 
 
 def test_with_fewer_than_two_relevant_documents_a_rival_that_has_one_of_its_own_gets_a_sentence() -> None:
-    one = {query: ({"w0": 1} if at else {"m0": 1}) for at, query in enumerate(QUERIES)}
+    one = {query: ({"w0": 1} if at % 9 else {"m0": 1}) for at, query in enumerate(QUERIES)}
     found = decided(one)
     assert found.outcome == "ship"
     assert any(sentence.startswith("meaning may not have been judged.") for sentence in found.sentences)
@@ -134,8 +134,8 @@ def test_many_queries_are_sampled_before_all_are_looked_at(monkeypatch: pytest.M
 
 def test_a_rival_that_could_hardly_change_the_choice_is_a_detail_and_no_first_line() -> None:
     runs = {name: {query: [f"{name}{at}" for at in range(10)] for query in QUERIES} for name in ("words", "meaning")}
-    grades = {query: ({"words0": 1} if at else {"meaning0": 1}) for at, query in enumerate(QUERIES)}
-    found = rp.compare(grades, runs, "nDCG@10", samples=100)
+    grades = {query: {"words9" if at < 6 else "words0" if at < 54 else "meaning0": 1} for at, query in enumerate(QUERIES)}
+    found = rp.compare(grades, runs, "RR@10", samples=100)
     assert found.decision.outcome == "ship"
     assert found.decision.unjudged_rival is not None
     assert not found.decision.unjudged_rival.is_near
@@ -299,6 +299,82 @@ def test_documents_of_a_system_that_nobody_judged_may_have_the_highest_grade(mea
     assert decision.unjudged_rival is not None
     assert decision.unjudged_rival.grade == 3
     assert "% of the unjudged ones have grade 3, the risk of words is above" in decision.sentences[0]
+
+
+def truth_and_rankings(seed: int, relevant: int = 8) -> tuple[Grades, dict[str, dict[str, list[str]]]]:
+    """Relevant documents of 200 queries, and two systems of which `meaning` ranks them clearly better."""
+    rng = np.random.default_rng(seed)
+    truth: Grades = {}
+    runs: dict[str, dict[str, list[str]]] = {"words": {}, "meaning": {}}
+    for query in (f"q{at:03}" for at in range(200)):
+        docs = [f"{query}d{at}" for at in rng.permutation(60)]
+        truth[query] = dict.fromkeys(docs[:relevant], 1)
+        for system, signal in (("words", 1.2), ("meaning", 1.55)):
+            scores = rng.normal(size=60) + signal * (np.arange(60) < relevant)
+            runs[system][query] = [docs[at] for at in np.argsort(-scores)[:20]]
+    return truth, runs
+
+
+def judged_top(truth: Grades, run: dict[str, list[str]], depth: int, *, zeros: bool) -> Grades:
+    """The judgements of the first documents of one system."""
+    pools = {query: {doc: truth[query].get(doc, 0) for doc in docs[:depth]} for query, docs in run.items()}
+    return {query: {doc: grade for doc, grade in docs.items() if zeros or grade} for query, docs in pools.items()}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("options", [{"measures": "P@1"}, {"measures": "nDCG@3"}, {"measures": "nDCG@10", "depth": 3}], ids=str)
+def test_a_pool_deeper_than_the_measure_says_nothing_of_what_only_the_rival_shows(seed: int, options: dict[str, Any]) -> None:
+    truth, runs = truth_and_rankings(seed)
+    assert rp.compare(truth, runs, samples=100, **options).decision.leader == "meaning"
+    decision = rp.compare(judged_top(truth, runs["words"], 10, zeros=False), runs, samples=100, **options).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+    assert "98% of the documents that are known to be relevant are in the top 10 of words" in decision.sentences[0]
+    assert decision.unjudged_rival is not None
+    assert decision.unjudged_rival.pool_depth == 10
+
+
+@pytest.mark.parametrize("zeros", [True, False])
+@pytest.mark.parametrize("relevant", [2, 8])
+def test_a_pool_less_deep_than_the_measure_prevents_a_decision(zeros: bool, relevant: int) -> None:
+    truth, runs = truth_and_rankings(3, relevant)
+    decision = rp.compare(judged_top(truth, runs["words"], 3, zeros=zeros), runs, "nDCG@10", samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+
+
+def test_a_few_judgements_of_a_rival_without_zeros_tell_no_more_than_none() -> None:
+    truth, runs = truth_and_rankings(4, 1)
+    grades = judged_top(truth, runs["words"], 10, zeros=False)
+    only = [(query, doc) for query, docs in runs["meaning"].items() for doc in docs[:10] if doc in truth[query]]
+    for query, doc in [pair for pair in only if pair[1] not in runs["words"][pair[0]][:10]][:2]:
+        grades[query][doc] = 1
+    assert rp.compare(grades, runs, "nDCG@10", samples=100).decision.outcome == "not_decided"
+
+
+@pytest.mark.parametrize("judged", [0.12, 0.3])
+def test_unjudged_documents_may_be_as_often_relevant_as_the_judged_ones_of_the_rival(judged: float) -> None:
+    rng, shown = np.random.default_rng(5), [f"s{at}" for at in range(3)]
+    runs = {
+        system: {query: [*shown, *(f"{system}{at}" for at in range(7))] for query in QUERIES} for system in ("words", "meaning")
+    }
+    grades: Grades = {}
+    for query, docs in runs["words"].items():
+        grades[query] = {doc: int(rng.random() < 0.7) for doc in docs}
+        # Only relevant documents of the rival were judged; 9 of 10 of all of them are relevant.
+        grades[query].update({f"meaning{at}": 1 for at in range(7) if rng.random() < 0.9 * judged})
+    decision = rp.compare(grades, runs, "nDCG@10", samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+    assert decision.unjudged_rival is not None
+    assert decision.unjudged_rival.has_zeros
+    assert (decision.unjudged_rival.needed or 0) > 0.5
+
+
+def test_judgements_of_both_systems_decide_whatever_their_depth() -> None:
+    truth, runs = truth_and_rankings(6)
+    both = judged_top(truth, runs["words"], 10, zeros=False)
+    for query, docs in judged_top(truth, runs["meaning"], 10, zeros=False).items():
+        both[query] |= docs
+    for measure in ("nDCG@10", "nDCG@3", "P@1"):
+        assert rp.compare(both, runs, measure, samples=100).decision.systems == ("meaning",)
 
 
 def test_of_several_systems_that_will_do_each_is_compared_with_unjudged_documents_of_the_others() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rankproof._results.saved_cases import read_cases
-from rankproof._server.cases.note_log import read_notes
+from rankproof._server.cases.files import read_notes
 from support.hostile_strings import STRINGS
 from support.results_server import Visitor, judged_in, many_pairs, saved, serving
 from support.small_results import small_results

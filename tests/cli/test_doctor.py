@@ -15,7 +15,7 @@ import pytest
 from rankproof import Dataset
 from rankproof._analysis.doctor.check import Example, all_checks, clean_example, example_input
 from rankproof._cli.main import main
-from rankproof._cli.output import FORMATS
+from rankproof._cli.terminal import FORMATS
 from rankproof._formats.read import write_folder
 from rankproof._formats.write import write_run
 from rankproof._results.folder import save_results

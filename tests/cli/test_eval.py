@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from rankproof._cli.main import main
-from rankproof._cli.output import check_output
 from rankproof._cli.progress import ReadProgress
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, check_output
 from rankproof.errors import UsageError
 
 QRELS = "q1 0 d1 2\nq1 0 d2 1\nq1 0 d3 0\nq2 0 d4 1\n"

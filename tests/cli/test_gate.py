@@ -11,7 +11,7 @@ import pytest
 import rankproof as rp
 from rankproof import Experiment, parse_measure
 from rankproof._cli.main import main
-from rankproof._cli.output import FORMATS
+from rankproof._cli.terminal import FORMATS
 from rankproof._experiment.run import run_experiment
 from rankproof._results.folder import save_results
 from rankproof.errors import InputError

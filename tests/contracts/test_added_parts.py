@@ -33,7 +33,7 @@ from rankproof._io.option_schema import json_schema
 from rankproof._registry import RecordTable, _settings, summaries
 from rankproof._results.folder import save_results
 from rankproof._tune.parameters import tuned_system
-from rankproof._tune.runs import fusion_space
+from rankproof._tune.trials import fusion_space
 from rankproof.errors import ExternalError, InputError, UsageError
 from rankproof.models._registry import chat_model_by_name, cross_encoder_by_name
 from rankproof.stages import BM25, Fuse, KeywordScorer, Rerank

@@ -11,7 +11,7 @@ import pytest
 from tools.docs.pieces import pieces_of
 from tools.docs.site import DOCS
 
-from rankproof._analysis.audit.conventions import CONVENTIONS
+from rankproof._analysis.audit.tools import CONVENTIONS
 from support.qrels_and_runs import Grades, Scores
 
 PAGE = (DOCS / "disagreements.md").read_text(encoding="utf-8")

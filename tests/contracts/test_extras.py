@@ -34,7 +34,7 @@ DEVELOPMENT = {"test", "docs", "oracle", "check", "release", "bench"}
 DISTRIBUTIONS = {"Stemmer": "pystemmer", "mlflow": "mlflow-skinny", "qdrant_edge": "qdrant-edge-py", "yaml": "pyyaml"}
 OUTSIDE = {"models/_chat/llama_process.py"}
 """A script that another process runs, without rankproof."""
-LOADED_LATE = {"models/_trained/torch_net.py", "models/_torch_bert.py", "models/_torch_batches.py"}
+LOADED_LATE = {"models/_trained/torch_net.py", "models/_torch_bert.py"}
 """Have subclasses or types of torch: to import one is to import torch."""
 MADE_OF_TORCH = {f"rankproof.{file.removesuffix('.py').replace('/', '.')}" for file in LOADED_LATE}
 

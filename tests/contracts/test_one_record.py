@@ -17,9 +17,8 @@ import rankproof as rp
 from rankproof._analysis.decision.record import Decision
 from rankproof._cli.main import main
 from rankproof._data.qrels import Judgement, Qrels
-from rankproof._mcp.folders import Folders
 from rankproof._mcp.server import reply
-from rankproof._mcp.tools import TOOLS, Access
+from rankproof._mcp.tools import TOOLS, Access, Folders
 from rankproof._results.decision_settings import DecisionSettings
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results

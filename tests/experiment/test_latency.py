@@ -21,9 +21,9 @@ from rankproof._data.qrels import Qrels
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.queries import latency_sample
 from rankproof._experiment.run import RunOptions, run_experiment
-from rankproof._results.csv_files import per_query_csv, summary_csv
 from rankproof._results.experiment_result import ExperimentResult, SystemRun, summarise_times
 from rankproof._results.folder import load_results, save_results
+from rankproof._results.system_files import per_query_csv, summary_csv
 from rankproof.errors import UsageError
 from rankproof.stages import BM25, RRF, Dense, KeywordScorer, Rerank
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage

@@ -14,9 +14,8 @@ from rankproof._evaluation.answers import evaluate_answers
 from rankproof._formats.texts import read_queries
 from rankproof._generate.filters import TermStatistics
 from rankproof._generate.generate import GenerationPipeline
-from rankproof._generate.generated_queries import TWO_DOCUMENT_CATEGORIES, GeneratedQueries, KeptQuery
+from rankproof._generate.generated_queries import TWO_DOCUMENT_CATEGORIES, GeneratedQueries, KeptQuery, write_generated
 from rankproof._generate.generators import TASKS, LLMGenerator
-from rankproof._generate.output import write_generated
 from rankproof._io.open import open_source
 from rankproof._io.retry import RetryPolicy
 from rankproof._llm.budget import Budget, BudgetError

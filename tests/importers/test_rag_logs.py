@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,25 @@ def test_other_references_of_a_question_in_another_log_are_noted_and_all_count(t
     assert dict(imported.dataset.qrels[query("do cats purr")]) == {doc(PURR): 1, doc(BARK): 1}
     assert any("1 question with other reference answers in another row" in note for note in imported.report.notes)
     assert any("1 question with other reference contexts in another row" in note for note in imported.report.notes)
+
+
+@pytest.mark.parametrize("column", ["reference", "reference_contexts"])
+def test_logs_with_references_of_their_own_are_an_error(tmp_path: Path, column: str) -> None:
+    def log(name: str, reference: Callable[[int], str]) -> str:
+        value = {at: [reference(at)] if column == "reference_contexts" else reference(at) for at in range(40)}
+        rows = [{**sample(f"question {at}", [PURR]), column: value[at]} for at in range(40)]
+        return jsonl(tmp_path / f"{name}.jsonl", *rows)
+
+    first = log("first", lambda at: f"text {at}")
+    second = log("second", lambda at: f"text {at}" if at else "another")
+    assert import_source([first, second]).runs
+    third = log("third", lambda at: f"text {at}" if at > 1 else "another")
+    what = "reference answers" if column == "reference" else "reference contexts"
+    with pytest.raises(InputError, match=f"the logs first and third have different {what} for 2 questions, such as"):
+        import_source([first, third])
+    rows = [json.loads(line) for line in Path(third).read_text(encoding="utf-8").splitlines()]
+    without = [{name: value for name, value in row.items() if name != column} for row in rows]
+    assert import_source([first, jsonl(tmp_path / "fourth.jsonl", *without)]).runs
 
 
 def test_ids_of_contexts_are_used_where_a_log_has_them(tmp_path: Path) -> None:

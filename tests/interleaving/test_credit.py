@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 import rankproof as rp
 from rankproof._analysis.online.interleaved import Preferences
 from rankproof._data.arrays import FloatArray
-from rankproof._interleaving.credit import pairwise_credit, probabilistic_credit
+from rankproof._interleaving.methods import pairwise_credit, probabilistic_credit
 from support.interleavings import DraftedList, all_lists
 from support.paths import GOLDEN, TESTS
 

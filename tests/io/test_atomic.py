@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import pytest
 
-from rankproof._cli.output import check_output
+from rankproof._cli.terminal import check_output
 from rankproof._data.run import Run
 from rankproof._formats.read import read_run
 from rankproof._formats.write import write_qrels, write_run

@@ -15,7 +15,7 @@ import pytest
 from rankproof._cli.main import main
 from rankproof._io import cache_items as cache_items_module
 from rankproof._io.cache_items import KINDS, CacheHold, CacheUse, cache_items, checked_size, remove_items
-from rankproof._io.temporary import is_temporary, lock_alone, temporary_name
+from rankproof._io.paths import is_temporary, lock_alone, temporary_name
 from rankproof.errors import ExternalError, UsageError
 
 DAY = 86400

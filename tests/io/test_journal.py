@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rankproof._experiment import cache
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache
-from rankproof._io import temporary
+from rankproof._io import paths
 from rankproof._io.array_files import Block, Journal, record_at, record_bytes
 from rankproof.errors import ExternalError
 from support.examples import examples
@@ -222,7 +222,7 @@ def test_the_database_of_another_machine_or_of_an_unknown_one_stays(content: byt
 
 
 def test_a_lock_file_that_its_owner_removed_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real: Callable[[int], bool] = temporary.try_lock
+    real: Callable[[int], bool] = paths.try_lock
     gone: list[bool] = []
 
     def late(handle: int) -> bool:

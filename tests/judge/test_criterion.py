@@ -19,7 +19,7 @@ from rankproof._results.folder import save_results
 from rankproof._server.labelling import LabelOptions
 from rankproof.errors import InputError, UsageError
 from rankproof.measures._criterion import Criterion, RubricGrade
-from rankproof.measures._parse import parse_measure
+from rankproof.measures._parse import parse_measure, parse_measures
 from rankproof.models._chat.base import ChatRequest
 from support.results_server import data_of, serving
 from support.scripted_chat import ScriptedChat
@@ -118,6 +118,14 @@ def test_two_versions_of_a_rubric_are_two_measures(tmp_path: Path) -> None:
     assert isinstance(changed, RubricGrade)
     with pytest.raises(UsageError, match="evaluate the answers again"):
         _ = changed.criterion
+
+
+def test_a_rubric_that_changed_is_read_again_by_the_same_text(tmp_path: Path) -> None:
+    text = f"Criterion('{tone(tmp_path)}')"
+    first = parse_measures(text)
+    assert parse_measures(text) == first
+    tone(tmp_path, TONE.replace("plain", "neutral"))
+    assert parse_measures(text) != first
 
 
 def test_a_name_with_a_version_needs_no_file() -> None:

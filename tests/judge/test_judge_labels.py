@@ -43,7 +43,24 @@ def test_both_engines_count_judge_labels_alike(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "column", ["0", "Q0", "q", "12", "1.5", "-", "iter", "ITER_3", "n/a", "none", "people", "expert_4", "NIST", "ann@example.org"]
+    "column",
+    [
+        "0",
+        "Q0",
+        "q",
+        "12",
+        "1.5",
+        "-",
+        "iter",
+        "ITER_3",
+        "n/a",
+        "none",
+        "people",
+        "expert_4",
+        "NIST",
+        "ann@example.org",
+        "human:claude@2026",
+    ],
 )
 def test_second_columns_of_nobody_and_of_people_are_ignored(column: str) -> None:
     text = f"q {column} a 1\n".encode()
@@ -52,7 +69,22 @@ def test_second_columns_of_nobody_and_of_people_are_ignored(column: str) -> None
 
 
 @pytest.mark.parametrize(
-    "column", ["ll", "x", "Qwerty", "xllm:y", "llm-x", "llms:y", "clicK\u017f:x", "alice", "commands", "gemmata", "o1a", "ä"]
+    "column",
+    [
+        "ll",
+        "x",
+        "Qwerty",
+        "xllm:y",
+        "llm-x",
+        "llms:y",
+        "clicK\u017f:x",
+        "alice",
+        "commands",
+        "gemmata",
+        "o1a",
+        "ä",
+        "human:gpt-4o@T",
+    ],
 )
 def test_a_name_that_says_neither_people_nor_machine_is_unknown(column: str) -> None:
     text = f"q {column} a 1\n".encode()
@@ -80,6 +112,8 @@ def test_a_judge_with_an_unknown_name_ships_nothing_until_the_user_says_that_peo
     assert shown.startswith("By acme-grader and other (not checked by people), good leads")
     assert "Whether acme-grader and other are machines is not known: --labels-by people if people judged." in shown
     assert "Ship" not in shown
+    assert main(["gate", str(qrels), str(runs["good"]), "-m", measure, "--threshold", f"{measure}>=0.5"]) == 0
+    assert "are machines is not known: --labels-by people if people judged." in " ".join(capsys.readouterr().out.split())
     assert main(["compare", *files, "--judgements", "complete", "--labels-by", "people"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("Ship good")

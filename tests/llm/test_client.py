@@ -9,9 +9,18 @@ from pathlib import Path
 import pytest
 
 from rankproof._io.retry import RetryPolicy
-from rankproof._llm.budget import Budget, BudgetError, SpendMeter, Usage, estimate_request, parse_budget, token_cost
+from rankproof._llm.budget import (
+    Budget,
+    BudgetError,
+    CallTotals,
+    SpendMeter,
+    Usage,
+    estimate_request,
+    parse_budget,
+    reply_notes,
+    token_cost,
+)
 from rankproof._llm.cache import ResponseCache, ResponseCaches, request_key
-from rankproof._llm.call_counts import CallTotals, reply_notes
 from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES, CancelledError, ChatClient, ReplyParseError
 from rankproof._llm.session import LLMSession, map_concurrent, map_in_order
 from rankproof.errors import ExternalError, UsageError

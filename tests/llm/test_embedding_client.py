@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from rankproof._io.array_files import Journal
 from rankproof._io.retry import RetryPolicy
-from rankproof._llm.budget import Budget, BudgetError
+from rankproof._llm.budget import Budget, BudgetError, CallTotals
 from rankproof._llm.cache import ResponseCaches, split_tokens
-from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.embedding import CachedEncoder, estimate_texts, load_encoder
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError, UsageError

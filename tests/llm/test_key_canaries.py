@@ -13,8 +13,8 @@ import pytest
 
 from rankproof._cli.main import main
 from rankproof._io.retry import RetryPolicy
+from rankproof._llm.budget import reply_notes
 from rankproof._llm.cache import ResponseCaches
-from rankproof._llm.call_counts import reply_notes
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
 from support.chat_server import ChatServer, completion

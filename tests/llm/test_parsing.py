@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._llm.client import ReplyParseError
-from rankproof._llm.parsing import (
+from rankproof._llm.prompts import (
     parse_choice,
     parse_int,
     parse_json,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rankproof._io.retry import RetryPolicy
+from rankproof._llm.budget import CallTotals
 from rankproof._llm.cache import ResponseCaches
-from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.embedding import CachedEncoder
 from rankproof._llm.session import LLMSession
 from rankproof.models._api.embedding_apis import OpenAIEmbeddings

@@ -20,7 +20,7 @@ from rankproof._generate.generators import LLMGenerator
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
 from rankproof._judge.pairs import QueryDocPair, pool_pairs
-from rankproof._llm.parsing import yes_no_score
+from rankproof._llm.prompts import yes_no_score
 from rankproof._llm.session import LLMSession
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof.models._chat.base import ChatRequest, Message

@@ -15,9 +15,8 @@ import pytest
 
 import rankproof as rp
 from rankproof._io import named_code
-from rankproof._mcp.folders import Folders
 from rankproof._mcp.server import MIN_CHARACTERS, answer, as_json, reply, size_of
-from rankproof._mcp.tools import FREE_JUDGES, TOOLS, Access
+from rankproof._mcp.tools import FREE_JUDGES, TOOLS, Access, Folders
 from rankproof._registry import arguments_of
 from rankproof._sample import sample_files
 from rankproof.errors import InputError, RankproofError, for_message

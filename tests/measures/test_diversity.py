@@ -223,6 +223,17 @@ def test_more_subtopics_than_bits_of_a_mask_are_ranked_too() -> None:
     assert value("alpha_nDCG@3", judged, ["b", "a", "c"]) < 1
 
 
+def test_a_document_may_cover_as_many_subtopics_as_there_may_be_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankproof.measures._subtopics._MOST_SUBTOPICS", 3)
+    for count in (3, 4):
+        judged = reference.judge_qrels(Qrels.from_subtopics({"q": {str(at): {"a": 1} for at in range(count)}}))
+        if count == 3:
+            assert ideal_gains(judged, 1, 0.5, 1).tolist() == [[3.0]]
+        else:
+            with pytest.raises(InputError, match="a document covers more than 3 subtopics; check the column of subtopics"):
+                ideal_gains(judged, 1, 0.5, 1)
+
+
 def test_judgements_without_subtopics_are_refused() -> None:
     with pytest.raises(InputError, match=r"^qrels: the judgements have no subtopics, which measures of diversity need; use TREC"):
         rp.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "alpha_nDCG@10")

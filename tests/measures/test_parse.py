@@ -325,3 +325,9 @@ def test_the_bounds_that_a_parameter_states_are_those_that_are_checked(
 def test_gains_that_cannot_be_read_are_named(gains: str, message: str) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
         parse_measure(f"nDCG(gain={{{gains}}})@10")
+
+
+def test_yes_and_no_are_written_as_in_python_or_in_json() -> None:
+    for yes, no in (("True", "False"), ("true", "false")):
+        assert parse_measure(f"P(judged_only={yes})@5") != parse_measure("P@5")
+        assert parse_measure(f"P(judged_only={no})@5") == parse_measure("P@5")

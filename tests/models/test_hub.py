@@ -12,8 +12,7 @@ import pytest
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._bert import Bert, CrossEncoder
 from rankproof.models._download.cached_folder import folder_facts
-from rankproof.models._download.client import HubClient
-from rankproof.models._download.hub import download_model, hub_folder
+from rankproof.models._download.hub import HubClient, download_model, hub_folder
 from support.hub_server import COMMIT, TOKEN, Hub
 from support.tiny_bert import write_bert
 
@@ -139,7 +138,7 @@ def test_a_redirect_away_from_https_is_refused() -> None:
     from io import BytesIO
     from urllib.request import Request
 
-    from rankproof.models._download.client import _Redirects
+    from rankproof.models._download.hub import _Redirects
 
     with pytest.raises(ValueError, match="without HTTPS"):
         _Redirects().redirect_request(Request("https://a.example/x"), BytesIO(), 302, "", Message(), "http://a.example/x")  # type: ignore[arg-type]

@@ -20,11 +20,10 @@ from rankproof._cli.main import main
 from rankproof._data.arrays import PackedIds
 from rankproof._data.run import Run
 from rankproof._engine_choice import is_built
-from rankproof._io.paths import file_names
-from rankproof._io.temporary import try_lock
-from rankproof._results.csv_files import per_query_csv, summary_csv
+from rankproof._io.paths import file_names, try_lock
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
 from rankproof._results.folder import check_results_folder, load_results, results_file_sha256, save_results
+from rankproof._results.system_files import per_query_csv, summary_csv
 from rankproof.errors import ExternalError, InputError, UsageError
 from support.examples import examples
 from support.paths import DOCS

@@ -12,8 +12,7 @@ import pytest
 
 from rankproof._io.files import log_path
 from rankproof._results.saved_cases import read_cases
-from rankproof._server.cases.case_log import CaseLog
-from rankproof._server.cases.note_log import NoteLog
+from rankproof._server.cases.files import CaseLog, NoteLog
 from rankproof.errors import InputError, RankproofError, UsageError
 from support.hostile_strings import STRINGS
 from support.results_server import Visitor, saved, serving

@@ -11,8 +11,7 @@ from typing import Annotated
 import pytest
 
 from rankproof._registry import Option
-from rankproof._server.api import ApiCall, ApiRoute, NoRequest
-from rankproof._server.features import ID_PATTERN, Feature, Route, module_names
+from rankproof._server.api import ID_PATTERN, ApiCall, ApiRoute, Feature, NoRequest, Route, module_names
 from rankproof._server.library import LibraryEntry, ResultsLibrary
 from rankproof._server.responses import PageResponse, text_response
 from support.results_server import Visitor, saved, serving

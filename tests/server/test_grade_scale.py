@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rankproof._data.qrels import Qrels
-from rankproof._server.grade_scale import check_same_scale, checked_grade, grade_meanings, grade_scale, offered_scale
+from rankproof._server.judging_queue import check_same_scale, checked_grade, grade_meanings, grade_scale, offered_scale
 from rankproof._server.responses import HttpError
 from rankproof.errors import UsageError
 

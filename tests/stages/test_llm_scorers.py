@@ -21,7 +21,7 @@ from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._experiment.stage_output import call_count_notes, query_block, read_query_blocks
 from rankproof._io.retry import RetryPolicy
-from rankproof._llm.call_counts import COUNT_MEANINGS, COUNT_NAMES, CallTotals
+from rankproof._llm.budget import COUNT_MEANINGS, COUNT_NAMES, CallTotals
 from rankproof._llm.prompts import UNTRUSTED_DATA_RULE
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError

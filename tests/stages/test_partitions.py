@@ -21,7 +21,7 @@ from rankproof._data.ordering import Ranking, best_first_order
 from rankproof._executors.base import Executor, SerialExecutor
 from rankproof._executors.processes import ProcessExecutor
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache
-from rankproof._io.temporary import is_temporary
+from rankproof._io.paths import is_temporary
 from rankproof.errors import ExternalError
 from rankproof.stages import _partitions
 from rankproof.stages._base import BuildContext
@@ -221,7 +221,7 @@ from pathlib import Path
 from rankproof._executors.base import SerialExecutor
 from rankproof._executors.processes import ProcessExecutor
 from rankproof._experiment.cache import DiskBlockCache
-from rankproof._io.temporary import is_temporary
+from rankproof._io.paths import is_temporary
 from rankproof.errors import ExternalError
 from rankproof.stages import _partitions
 from rankproof.stages._base import BuildContext

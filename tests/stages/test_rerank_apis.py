@@ -17,9 +17,8 @@ from rankproof._data.corpus import Document
 from rankproof._data.dataset import Query
 from rankproof._experiment.stage_output import call_count_notes
 from rankproof._io.retry import RetryPolicy
-from rankproof._llm.budget import Budget, BudgetError, Usage
+from rankproof._llm.budget import COUNT_NAMES, Budget, BudgetError, Usage
 from rankproof._llm.cache import ResponseCaches
-from rankproof._llm.call_counts import COUNT_NAMES
 from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES
 from rankproof._llm.session import LLMSession
 from rankproof._sample import sample_folder
@@ -28,7 +27,7 @@ from rankproof.models import WordLlama
 from rankproof.stages import BM25, BiEncoderScorer, CohereRerank, JinaRerank, Rerank, TEIRerank, VLLMRerank, VoyageRerank
 from rankproof.stages._base import BuildContext, EstimatesScorerCost, LLMQueryScorer, QueryTimer
 from rankproof.stages._fields import passage_text
-from rankproof.stages._rerank_apis.scorer import LISTWISE_MODELS
+from rankproof.stages._rerank_apis.apis import LISTWISE_MODELS
 from support.chat_server import ChatServer
 from support.examples import crossed
 from support.hostile_strings import STRINGS

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankproof._statistics.correction import CORRECTIONS, holm_of_two, level_of
 from rankproof._statistics.options import Correction, SamplingOptions
+from rankproof._statistics.paired import CORRECTIONS, holm_of_two, level_of
 from rankproof.errors import UsageError
 
 FIVE = [0.01, 0.04, 0.03, 0.005, 0.2]

@@ -30,7 +30,7 @@ def test_holm_controls_the_family_wise_error_rate(world: object) -> None:
 
 
 def test_without_correction_the_family_wise_error_rate_exceeds_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankproof._statistics import correction
+    from rankproof._statistics import paired
 
-    monkeypatch.setitem(correction.CORRECTIONS, "holm", correction.CORRECTIONS["none"])
+    monkeypatch.setitem(paired.CORRECTIONS, "holm", paired.CORRECTIONS["none"])
     assert Check("holm", "family", 40, errs(NULLS[0], 40), 0, 1).rate(200, seed=1) > 0.1

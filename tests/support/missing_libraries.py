@@ -173,16 +173,14 @@ def _irds(folder: Path) -> None:
 
 
 def _tools(folder: Path) -> None:
-    from rankproof._mcp.folders import Folders
     from rankproof._mcp.server import tool_server
-    from rankproof._mcp.tools import Access
+    from rankproof._mcp.tools import Access, Folders
 
     tool_server(Access(Folders([str(folder)])), 2000, print)
 
 
 def _checked(folder: Path) -> None:
-    from rankproof._mcp.folders import Folders
-    from rankproof._mcp.tools import TOOLS, Access
+    from rankproof._mcp.tools import TOOLS, Access, Folders
 
     TOOLS[0].call({"qrels": "a", "run": "b"}, Access(Folders([str(folder)])))
 

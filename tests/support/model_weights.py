@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._io.temporary import try_lock
+from rankproof._io.paths import try_lock
 from rankproof.errors import ExternalError
 from rankproof.models._bert import download_minilm
 from rankproof.models._chat.llama_cpp import download_smollm2

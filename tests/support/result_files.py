@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rankproof._io.digest import with_digest
+from rankproof._io.strict_json import with_digest
 
 
 def write_result_file(file: Path, document: Any) -> None:

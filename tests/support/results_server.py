@@ -20,12 +20,11 @@ from rankproof._io.paths import cache_home
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
 from rankproof._server.answers.feature import AnswerBench
-from rankproof._server.api import Api, ApiRoute, Permission
-from rankproof._server.bench.documents import LibraryDocuments
+from rankproof._server.api import Api, ApiRoute, Feature, Permission
 from rankproof._server.bench.feature import Bench, FindInResults
 from rankproof._server.bench.live import LiveBench
+from rankproof._server.bench.queries import LibraryDocuments
 from rankproof._server.cases.feature import CasesAndNotes
-from rankproof._server.features import Feature
 from rankproof._server.grading import Grading
 from rankproof._server.home import HomeTrends
 from rankproof._server.judgement_log import JudgementLog

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._tune.space import ParameterFamily, SearchAxis, Settings, Space
+from rankproof._tune.parameters import ParameterFamily, SearchAxis, Settings, Space
 
 
 class MatrixObjective:

@@ -6,7 +6,7 @@ import pytest
 
 from rankproof._charts.model import Label, Lines, Panel
 from rankproof._plots.settings import PlotSettings
-from rankproof._tokenizer_lab.plots import draw_tokenizer_charts, latency
+from rankproof._tokenizer_lab.tables import draw_tokenizer_charts, latency
 from support.plot_results import HOSTILE
 from support.tokenizer_comparisons import comparison_of, entry_of, wide_comparison
 

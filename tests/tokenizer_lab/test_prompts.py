@@ -13,11 +13,10 @@ from rankproof._cli.options import read_dataset_or_sample
 from rankproof._data.dataset import Query
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
-from rankproof._tokenizer_lab.batches import batches, tokenize_data
 from rankproof._tokenizer_lab.systems import encoder_system, find_trained_systems
 from rankproof._tokenizer_lab.token_counts import document_counts
 from rankproof._tokenizer_lab.train import plan_steps
-from rankproof._tokenizer_lab.training_config import TrainingConfig
+from rankproof._tokenizer_lab.training_config import TrainingConfig, batches, tokenize_data
 from rankproof._tokenizer_lab.training_data import TrainingData, TrainingDataConfig, build_training_data
 from rankproof.errors import UsageError
 from rankproof.models import TrainedEncoder
@@ -97,7 +96,7 @@ def test_a_config_without_prompts_is_described_as_before_there_were_prompts() ->
     ("wrong", "message"),
     [
         ({"query_prompt": "x" * 64}, "query_prompt has 64 characters, and the network reads 64 of each text"),
-        ({"passage_prompt": None}, "passage_prompt is a NoneType; give a text"),
+        ({"passage_prompt": None}, "passage_prompt is a NoneType; pass text"),
     ],
 )
 def test_a_prompt_that_leaves_no_text_to_read_is_refused(wrong: dict[str, str], message: str) -> None:

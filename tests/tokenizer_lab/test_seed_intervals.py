@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankproof._statistics.correction import holm
 from rankproof._statistics.intervals import mean_interval
+from rankproof._statistics.paired import holm
 from rankproof._tokenizer_lab.comparison import ValueMatrix, compute_differences
 from rankproof._tokenizer_lab.measured import difference_p, widen_interval
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from rankproof._cli.options import read_dataset_or_sample
-from rankproof._tokenizer_lab.batches import Batch, batches, tokenize_data, tokenize_texts
 from rankproof._tokenizer_lab.train import learning_rate_factor, plan_steps
-from rankproof._tokenizer_lab.training_config import TrainingConfig
+from rankproof._tokenizer_lab.training_config import Batch, TrainingConfig, batches, tokenize_data, tokenize_texts
 from rankproof._tokenizer_lab.training_data import TrainingData, TrainingDataConfig, build_training_data
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._trained.shape import ARCHITECTURES, Architecture, forward_flops

@@ -10,7 +10,7 @@ from ast import literal_eval
 import pytest
 from benchmarks.parity_tuning import SAME, compared_trials, searches
 
-from rankproof._tune.space import weight_grid
+from rankproof._tune.parameters import weight_grid
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ import pytest
 
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.deterministic import VariateStream
+from rankproof._tune.parameters import ParameterFamily, SearchAxis, Space
 from rankproof._tune.search import HeldOut, Trials, check_enough_queries, cross_validate, fold_numbers, grid_search, held_out_gain
-from rankproof._tune.space import ParameterFamily, SearchAxis, Space
 from rankproof._tune.tables import tuning_tables
 from rankproof._tune.tuning import TunedResult, TuningPlan, tune_objective
 from rankproof.errors import UsageError

@@ -16,8 +16,8 @@ from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, ma
 from rankproof._evaluation.sources import prepare_judgements
 from rankproof._fusion.fuse import fit_fusion, fuse
 from rankproof._fusion.method import METHODS
-from rankproof._tune.runs import FusionObjective, fusion_space
-from rankproof._tune.space import Settings
+from rankproof._tune.parameters import Settings
+from rankproof._tune.trials import FusionObjective, fusion_space
 from rankproof.errors import UsageError
 from rankproof.measures._parse import parse_measure
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._tune.parameters import ParameterFamily, SearchAxis, Settings, Space, weight_grid
 from rankproof._tune.search import Trials, coordinate_search, grid_search
-from rankproof._tune.space import ParameterFamily, SearchAxis, Settings, Space, weight_grid
 from rankproof.errors import UsageError
 from support.tuned_matrices import MatrixObjective, row_space
 

@@ -16,7 +16,7 @@ from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._tune.parameters import TunedSystem, tuned_system
-from rankproof._tune.systems import ScoreMemo, SharedScorer, SystemObjective, share_scorers
+from rankproof._tune.trials import ScoreMemo, SharedScorer, SystemObjective, share_scorers
 from rankproof.errors import UsageError
 from rankproof.measures import nDCG
 from rankproof.stages import BM25, RM3, RRF, KeywordScorer, Rerank

@@ -17,9 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rankproof._io.named_code import reject_imports
-from rankproof._mcp.folders import Folders
 from rankproof._mcp.server import answer, as_json
-from rankproof._mcp.tools import TOOLS, Access, AgentTool
+from rankproof._mcp.tools import TOOLS, Access, AgentTool, Folders
 from tools.attacks.files import make_home
 
 _LIMIT = 20_000

@@ -12,9 +12,8 @@ import numpy as np
 
 from rankproof._data.arrays import Matrix
 from rankproof._io.retry import RetryPolicy
-from rankproof._llm.budget import Usage
+from rankproof._llm.budget import CallTotals, Usage
 from rankproof._llm.cache import ResponseCaches
-from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.embedding import CachedEncoder
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from os import environ
 
 from rankproof._io.retry import RetryPolicy
-from rankproof._llm.budget import Usage
-from rankproof._llm.call_counts import reply_notes
+from rankproof._llm.budget import Usage, reply_notes
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
 from rankproof.models._api.settings import ModelUnavailableError

@@ -22,8 +22,8 @@ from typing import Any
 
 from rankproof._analysis.compare.summary import compare_results
 from rankproof._cli.main import main
-from rankproof._io.digest import with_digest
 from rankproof._io.files import RESULT_FILE
+from rankproof._io.strict_json import with_digest
 from rankproof._render.formats import RenderOptions
 from rankproof._render.systems import render_run
 from rankproof._results.experiment_result import ExperimentResult

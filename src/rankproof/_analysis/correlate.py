@@ -18,8 +18,8 @@ from rankproof._data.text import MinorNote, format_p, pluralise, query_range
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.result import Result
 from rankproof._fusion.candidates import CandidateTable
-from rankproof._statistics.correction import is_number, setting_error
 from rankproof._statistics.options import PERSISTENCE
+from rankproof._statistics.paired import is_number, setting_error
 from rankproof._statistics.rank_correlation import (
     OrderAgreement,
     Overlap,

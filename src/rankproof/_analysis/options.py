@@ -83,7 +83,7 @@ class CompareOptions(SamplingOptions):
 
     def level(self, tests: int, succeeded: int) -> float:
         """The p that is significant for one of so many tests; with `bh`, if so many tests succeed."""
-        from rankproof._statistics.correction import level_of
+        from rankproof._statistics.paired import level_of
 
         return level_of(self.alpha, tests, self.correction, succeeded)
 

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankproof._analysis.band_tables import (
+from rankproof._analysis.bands import (
+    BandProfile,
+    Bands,
     band_text,
+    builtin_profiles,
     describe_bands,
     describe_missing_bands,
     has_ratings,
@@ -18,7 +21,6 @@ from rankproof._analysis.band_tables import (
     profile_for,
     rating_text,
 )
-from rankproof._analysis.bands import BandProfile, Bands, builtin_profiles
 from rankproof._analysis.compare.counted_queries import conversations, conversations_note
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.options import SegmentOptions
@@ -28,11 +30,11 @@ from rankproof._data.arrays import FloatArray, IntArray, weight_column, weights_
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_p, format_value, pluralise
 from rankproof._evaluation.result import MeasureResult
-from rankproof._statistics.correction import CORRECTIONS, level_of
 from rankproof._statistics.decision_rule import group_means
 from rankproof._statistics.intervals import Interval, bounded_mean_interval, describe_interval_method
 from rankproof._statistics.means import weighted_mean
 from rankproof._statistics.options import CORRECTION_NAMES
+from rankproof._statistics.paired import CORRECTIONS, level_of
 from rankproof._statistics.permutation import group_label_p, label_p, smallest_label_p, why_not_significant
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure

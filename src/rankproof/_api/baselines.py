@@ -65,7 +65,7 @@ def baseline_tables(
     inputs: AnalysisInput, references: Mapping[str, str], profiles: Sequence[BandProfile], *, all_measures: bool
 ) -> list[Table]:
     """The tables of baselines and bands; without `all_measures`, of the usual measures."""
-    from rankproof._analysis.band_tables import bands_tables
+    from rankproof._analysis.bands import bands_tables
     from rankproof._analysis.baselines import baselines as make_tables
 
     tables = make_tables(inputs, list(inputs.result.systems[0].measures) if all_measures else None, references)

@@ -95,7 +95,7 @@ def _doctor_input(data: DataLike, runs: RunLike | None, dataset: Any, options: E
 
 def _is_dataset(data: Any) -> bool:
     from rankproof._data.dataset import Dataset
-    from rankproof._formats.dataset_files import SAMPLE, is_irds_name
+    from rankproof._formats.detect import SAMPLE, is_irds_name
     from rankproof._io.files import is_results_folder
 
     if isinstance(data, Dataset) or not isinstance(data, str | os.PathLike):

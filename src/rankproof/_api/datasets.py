@@ -1,4 +1,4 @@
-"""`import_dataset` and `convert` as functions."""
+"""`import_dataset`"""
 
 from __future__ import annotations
 

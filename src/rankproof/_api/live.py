@@ -266,8 +266,7 @@ def sample_queries(
     Queries that differ only in case, width and white space are one. Queries with personal data are left out before anything is
     written. Queries are drawn in proportion to their sessions, without replacement; the most frequent ones are certain.
     """
-    from rankproof._analysis.traffic.folder import check_sample_folder, write_sample
-    from rankproof._analysis.traffic.sample import SampleOptions, sample_log
+    from rankproof._analysis.traffic.sample import SampleOptions, check_sample_folder, sample_log, write_sample
     from rankproof._importers.registry import opened_source
     from rankproof._importers.search_log.read import read_search_log
 
@@ -298,7 +297,7 @@ def check_sample(
 ) -> SampleCheck:
     """Whether a sample that was drawn from an earlier log still stands for the traffic of this log."""
     from rankproof._analysis.traffic.drift import check_sample as checked
-    from rankproof._analysis.traffic.folder import QUERIES_FILE, read_traffic_record
+    from rankproof._analysis.traffic.sample import QUERIES_FILE, read_traffic_record
     from rankproof._formats.texts import read_queries
     from rankproof._importers.registry import opened_source
     from rankproof._importers.search_log.read import read_search_log

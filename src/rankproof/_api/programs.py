@@ -217,7 +217,7 @@ def generate(
     from rankproof._api.values import Generated
     from rankproof._data.dataset import Dataset
     from rankproof._generate.generate import GenerationPipeline
-    from rankproof._generate.output import example_table, generated_table
+    from rankproof._generate.generated_queries import example_table, generated_table
 
     corpus = corpus_of(documents)
     with open_session(cache, budget) as session:

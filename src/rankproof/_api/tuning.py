@@ -16,7 +16,7 @@ from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.sources import prepare_judgements, read_judgements, read_source
 from rankproof._evaluation.user_forms import Coercion, queries_of_judgements, with_own_weights
-from rankproof._tune.space import Space
+from rankproof._tune.parameters import Space
 from rankproof._tune.tables import tuning_tables
 from rankproof._tune.tuning import TunedResult, TuningPlan, tune_objective
 from rankproof.errors import UsageError, for_message, type_phrase
@@ -40,7 +40,7 @@ class FusionChoices:
 
     def space(self, runs: int) -> Space:
         """The trials for so many runs."""
-        from rankproof._tune.runs import fusion_space
+        from rankproof._tune.trials import fusion_space
 
         return fusion_space(runs, self.methods, self.norms, self.vary, self.step)
 
@@ -49,8 +49,8 @@ def tune_runs(
     qrels: Any, runs: Any, measure: Measure, fusion: FusionChoices, plan: TuningPlan, options: EvaluateOptions, *, dataset: Any
 ) -> Tuning:
     """Tunes the fusion of runs, with judgements and runs in any form."""
-    from rankproof._tune.runs import RUN, FusionObjective
     from rankproof._tune.tables import TUNED
+    from rankproof._tune.trials import RUN, FusionObjective
 
     _refuse_unused(options)
     options = with_own_weights(options, queries_of_judgements(qrels))
@@ -139,8 +139,8 @@ def tune_system(
 ) -> Tuning:
     """Tunes a system of an experiment."""
     from rankproof._experiment.run import RunOptions
-    from rankproof._tune.systems import SystemObjective
     from rankproof._tune.tables import TUNED, tuned_toml
+    from rankproof._tune.trials import SystemObjective
 
     tuned = chosen_system(experiment, system, vary)
     objective = SystemObjective(experiment, tuned, measure, options or RunOptions())

@@ -10,7 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING, NoReturn
 
 from rankproof._cli.flags import add_option
-from rankproof._cli.output import (
+from rankproof._cli.terminal import (
+    STDOUT,
+    Terminal,
     add_format_option,
     add_measures_option,
     add_name_option,
@@ -18,7 +20,6 @@ from rankproof._cli.output import (
     check_output,
     write_or_show,
 )
-from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof._data.validation import DATASET
 from rankproof.errors import UsageError, for_message
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rankproof._cli.flags import add_flag, add_flags, add_option, judgement_options, query_ids, settings_by_name, values_of
-from rankproof._cli.output import add_measures_option, add_name_option, add_output_option
+from rankproof._cli.terminal import add_measures_option, add_name_option, add_output_option
 from rankproof._data.validation import BY
 from rankproof._evaluation.options import EvaluateArguments, ReadArguments
 from rankproof._render.formats import RESULT_FORMATS
@@ -115,7 +115,7 @@ DEFAULT_SPLIT = "test"
 
 def is_sample(path: str) -> bool:
     """Whether the path names the built-in dataset."""
-    from rankproof._formats.dataset_files import SAMPLE
+    from rankproof._formats.detect import SAMPLE
 
     return path == SAMPLE
 

@@ -226,11 +226,17 @@ def checked_grade_map(grades: Any) -> GradeMap | None:
     return grades
 
 
+def _judge_text(label: str) -> str:
+    """The label of a machine judge, or a name of which nobody knows whether it is one."""
+    name = label.removeprefix("unknown:")
+    return for_message(label) if name == label else f"{for_message(name)}, a person or a machine"
+
+
 def describe_judges(judge_labels: Mapping[str, int], judgements: int) -> str:
     """A sentence on who made the judgements; `judge_labels` counts those of machines."""
     made = sum(judge_labels.values())
     by = ", ".join(
-        f"{for_message(label)} ({count})" if len(judge_labels) > 1 else for_message(label)
+        f"{_judge_text(label)} ({count})" if len(judge_labels) > 1 else _judge_text(label)
         for label, count in judge_labels.items()
     )
     rest = judgements - made

@@ -458,6 +458,13 @@ def label_in_second(text: str) -> str:
     return "" if _NO_NAME.fullmatch(text) else judge_label(text)
 
 
+def _are_people(plain: str) -> bool:
+    """Whether a label in lower case says that people judged; human:gpt-4o does not, and Claude is a name of people too."""
+    name = plain.removeprefix(HUMAN_PREFIX).partition("@")[0].strip()
+    is_model = bool(_MODEL_NAMES.match(name) and re.search(r"\d", name))
+    return plain in _NO_JUDGE or (plain.startswith(HUMAN_PREFIX) and not is_model)
+
+
 _NO_JUDGE = frozenset(("", "none", "null", "nan", "<na>", HUMAN_JUDGE))
 
 
@@ -468,7 +475,7 @@ def judge_label(name: object) -> str:
     """
     text = str(name).strip()
     plain = text.lower()
-    if plain in _NO_JUDGE or plain.startswith(HUMAN_PREFIX):
+    if _are_people(plain):
         return ""
     if label := label_of(text):
         return label
@@ -486,8 +493,7 @@ def writer_of(fields: Mapping[str, object]) -> str:
     writer = str(fields.get(GENERATED_BY) or "").strip()
     if not writer:
         return _RAGAS if any(map(fields.get, _RAGAS_FIELDS)) else ""
-    plain = writer.lower()
-    if plain in _NO_JUDGE or plain.startswith(HUMAN_PREFIX):
+    if _are_people(writer.lower()):
         return ""
     return label_of(writer) or f"llm:{plain_judge_name(writer)}"
 

@@ -128,8 +128,7 @@ def read_judgements(source: str | Qrels | Mapping[Any, Any] | Any, options: Eval
     """The judgements in a path, Qrels, dict of dicts, or frame, with mapped grades."""
     files = options.files
     if isinstance(source, str):
-        from rankproof._formats.dataset_files import SAMPLE, is_irds_name, qrels_file
-        from rankproof._formats.detect import open_file
+        from rankproof._formats.detect import SAMPLE, is_irds_name, open_file, qrels_file
 
         if source == SAMPLE or is_irds_name(source):
             from rankproof._formats.read import read_qrels
@@ -162,8 +161,7 @@ class EvaluationInput(NamedTuple):
 
 
 def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
-    from rankproof._formats.dataset_files import is_irds_name, qrels_file
-    from rankproof._formats.detect import open_file
+    from rankproof._formats.detect import is_irds_name, open_file, qrels_file
     from rankproof._io.memory import memory_errors_of
 
     files, only = options.files, options.queries

@@ -37,7 +37,7 @@ class Coercion:
     def qrels(self, qrels: QrelsLike) -> str | Qrels | Mapping[Any, Any] | Any:
         """The judgements as a path, Qrels, a dict of dicts, or a frame."""
         if isinstance(qrels, str | os.PathLike):
-            from rankproof._formats.dataset_files import SAMPLE
+            from rankproof._formats.detect import SAMPLE
 
             path = os.fspath(qrels)
             if path != SAMPLE:
@@ -75,7 +75,7 @@ class Coercion:
     def run(self, run: RunLike, name: str) -> str | Run | Mapping[Any, Any] | Any:
         """The run as a path, Run, dict of dicts, or frame."""
         if isinstance(run, str | os.PathLike):
-            from rankproof._formats.dataset_files import SAMPLE_RUN_PREFIX
+            from rankproof._formats.detect import SAMPLE_RUN_PREFIX
 
             path = os.fspath(run)
             if not path.startswith(SAMPLE_RUN_PREFIX):
@@ -147,7 +147,7 @@ def as_dataset(qrels: QrelsLike) -> Dataset | None:
 def queries_of_judgements(qrels: QrelsLike) -> Queries | None:
     """The queries that a dataset, or the folder at a path, has beside its judgements; None if there are none."""
     if isinstance(qrels, str | os.PathLike):
-        from rankproof._formats.dataset_files import SAMPLE
+        from rankproof._formats.detect import SAMPLE
 
         path = os.fspath(qrels)
         if path == SAMPLE or not os.path.isdir(path):
@@ -179,7 +179,7 @@ def name_runs_uniquely(runs: Sequence[RunLike], names: Sequence[str]) -> dict[st
 
 def _name(run: RunLike) -> str:
     if isinstance(run, str | os.PathLike):
-        from rankproof._formats.dataset_files import SAMPLE_RUN_PREFIX
+        from rankproof._formats.detect import SAMPLE_RUN_PREFIX
         from rankproof._formats.registry import system_name
 
         return system_name(os.fspath(run).removeprefix(SAMPLE_RUN_PREFIX))

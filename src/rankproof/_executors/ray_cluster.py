@@ -19,8 +19,7 @@ from urllib.parse import urlsplit
 from rankproof._executors.base import ONE_CORE, Resources
 from rankproof._extras import extra
 from rankproof._io.array_files import cache_io_error
-from rankproof._io.paths import CACHE_VARIABLE, cache_home
-from rankproof._io.temporary import TemporaryPath, temporary_file, working_folder
+from rankproof._io.paths import CACHE_VARIABLE, TemporaryPath, cache_home, temporary_file, working_folder
 from rankproof._version import __version__
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message, type_phrase
 

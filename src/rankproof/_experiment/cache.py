@@ -30,7 +30,7 @@ from rankproof._io.array_files import (
 )
 from rankproof._io.cache_items import RUN_FILES, mark_used
 from rankproof._io.files import open_plain_file, write_blocks
-from rankproof._io.temporary import is_same_file, lock_alone, machine_name, remove_abandoned, try_lock, working_folder
+from rankproof._io.paths import is_same_file, lock_alone, machine_name, remove_abandoned, try_lock, working_folder
 from rankproof.errors import ExternalError, InputError, RankproofError
 from rankproof.stages._base import PartitionKind
 

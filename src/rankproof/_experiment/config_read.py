@@ -23,7 +23,7 @@ from rankproof._experiment.config_settings import (
     takes,
 )
 from rankproof._experiment.experiment import MAX_STAGE_DEPTH, TOO_MANY_STAGES_FIX, Experiment, stage_tree
-from rankproof._formats.dataset_files import SAMPLE, is_irds_name
+from rankproof._formats.detect import SAMPLE, is_irds_name
 from rankproof._io.file_errors import near_path
 from rankproof._io.named_code import NamedCode, import_object, models_with_code, not_imported
 from rankproof._io.paths import DATASET_PATTERN_FIX, is_pattern

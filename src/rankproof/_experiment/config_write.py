@@ -23,7 +23,7 @@ from rankproof._experiment.config_settings import (
     part_table,
 )
 from rankproof._experiment.experiment import Experiment, checked_qrels, stage_with_inputs
-from rankproof._formats.dataset_files import SAMPLE, is_irds_name
+from rankproof._formats.detect import SAMPLE, is_irds_name
 from rankproof._io.open import StrPath, path_text
 from rankproof._io.toml_file import toml_key, toml_value
 from rankproof._registry import Setting, settings_of

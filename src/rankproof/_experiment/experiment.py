@@ -26,7 +26,7 @@ from rankproof._experiment.options import (
     SeedOption,
     SplitOption,
 )
-from rankproof._formats.dataset_files import SAMPLE
+from rankproof._formats.detect import SAMPLE
 from rankproof._registry import Option
 from rankproof._results.decision_settings import (
     BASELINE,

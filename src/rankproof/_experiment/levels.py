@@ -18,8 +18,8 @@ from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.result import Result, SystemResult
 from rankproof._experiment.answers import ranking_measures
-from rankproof._experiment.collapse import CHUNK_RULE, ChunkGrades, ChunksOfDocument, CollapsedCorpus, chunk_grades
 from rankproof._experiment.experiment import Experiment
+from rankproof._experiment.judgements import CHUNK_RULE, ChunkGrades, ChunksOfDocument, CollapsedCorpus, chunk_grades
 from rankproof._experiment.runner import StageRun, StageRunner
 from rankproof.measures._base import CutoffMeasure, Measure
 from rankproof.measures._parse import parse_measures

@@ -1,18 +1,24 @@
-"""Selects the queries to run: judged ones, and for systems that answer also those with a reference answer."""
+"""The queries that an experiment runs, judged ones and those with references, asked one at a time, timed, in blocks."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from rankproof._data.answers import references_from_queries
+from rankproof._data.answers import Answer, references_from_queries
 from rankproof._data.dataset import Dataset, Query
+from rankproof._data.ordering import Ranking
 from rankproof._experiment.experiment import Experiment, gives_answers, stage_tree
-from rankproof._formats.dataset_files import SAMPLE
+from rankproof._experiment.stage_output import query_block
+from rankproof._formats.detect import SAMPLE
 from rankproof._formats.read import queries_of_other_splits
 from rankproof._importers.base import is_dataset_folder
+from rankproof._io.array_files import Block
 from rankproof._io.open import path_text
+from rankproof._llm.session import LLMSession, map_in_order
+from rankproof.stages._base import AnsweringSearcher, LLMSearcher, QueryTimer, Searcher
 from rankproof.stages._chunked import Chunked
 
 
@@ -104,3 +110,71 @@ def _sample(queries: tuple[str, ...], limit: int | None, seed: int) -> tuple[str
 def latency_sample(count: int, size: int, seed: int) -> tuple[int, ...]:
     """The positions of `size` of `count` queries, in order; a larger sample of the same seed has all of a smaller one."""
     return tuple(sorted(random.Random(seed).sample(range(count), count)[:size]))
+
+
+_QUERIES_PER_BLOCK = 16
+_WARM_UP_QUERIES = 3
+_QueryOutput = tuple[Ranking, Answer | None, QueryTimer]
+
+
+class QueryLoop:
+    """Runs the queries at the positions `asked` in blocks, in order and from any block on; calls continue across blocks.
+
+    `inputs` has the rankings of each input stage for all queries; `check` sees the rankings of each block.
+    """
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        queries: Sequence[Query],
+        asked: Sequence[int],
+        inputs: Sequence[Sequence[Ranking]],
+        session: LLMSession,
+        check: Callable[[Sequence[Ranking], Sequence[Query]], None],
+    ) -> None:
+        self._searcher, self._queries, self._asked, self._inputs = searcher, queries, asked, inputs
+        self._session, self._check = session, check
+        self._answering = searcher if isinstance(searcher, AnsweringSearcher) else None
+        self._found: Generator[_QueryOutput, None, None] | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of blocks."""
+        return -(-len(self._asked) // _QUERIES_PER_BLOCK)
+
+    def make(self, block: int) -> Block:
+        """The block; after the first, blocks must be made in order."""
+        start = block * _QUERIES_PER_BLOCK
+        if self._found is None:
+            self._found = self._from(start)
+        queries = [self._queries[at] for at in self._asked[start : start + _QUERIES_PER_BLOCK]]
+        results = list(islice(self._found, len(queries)))
+        rankings = [ranking for ranking, _, _ in results]
+        self._check(rankings, queries)
+        answers = [answer for _, answer, _ in results if answer] if self._answering else None
+        return query_block(rankings, [timer for _, _, timer in results], answers)
+
+    def warm_up(self) -> None:
+        """Asks the first queries without keeping their times."""
+        for index in range(min(_WARM_UP_QUERIES, len(self._queries))):
+            self._run_query(index)
+
+    def close(self) -> None:
+        """Cancels the calls that are still running."""
+        if self._found is not None:
+            self._found.close()
+
+    def _from(self, start: int) -> Generator[_QueryOutput, None, None]:
+        concurrency = self._searcher.concurrency if isinstance(self._searcher, LLMSearcher) else 0
+        if not concurrency:
+            self.warm_up()
+        return map_in_order(self._session, self._run_query, self._asked[start:], concurrency)
+
+    def _run_query(self, index: int) -> _QueryOutput:
+        query, timer = self._queries[index], QueryTimer()
+        with timer.rest("search"):
+            ranking = self._searcher.search(query, [rankings[index] for rankings in self._inputs], timer)
+        if self._answering is None:
+            return ranking, None, timer
+        with timer.rest("generate"):
+            return ranking, self._answering.answer(query, ranking, timer), timer

@@ -35,10 +35,9 @@ from rankproof._experiment.checks import (
     check_systems_have_prices,
     used_devices,
 )
-from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment, stage_tree, system_kind, systems_built_on
-from rankproof._experiment.judgements import load_dataset, load_judged_dataset
+from rankproof._experiment.judgements import collapse_corpus, load_dataset, load_judged_dataset
 from rankproof._experiment.levels import Levels, evaluate_levels
 from rankproof._experiment.options import (
     ASK_AGAIN,

@@ -18,7 +18,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
 from rankproof._experiment.checks import batch_agreement, check_rankings
 from rankproof._experiment.engines import EngineOutput, ask_in_turns, engine_output, unknown_document_notes
-from rankproof._experiment.query_loop import QueryLoop
+from rankproof._experiment.queries import QueryLoop
 from rankproof._experiment.stage_output import BlockOutput, StageOutput, inherited_answers, read_query_blocks, with_rankings
 from rankproof._extras import extra
 from rankproof._llm.budget import money_of

@@ -17,7 +17,7 @@ from rankproof._data.replies import RecordedReply, ReusedReplies
 from rankproof._data.run import PARTS
 from rankproof._data.text import pluralise
 from rankproof._io.array_files import Block
-from rankproof._llm.call_counts import COUNT_NAMES, CountName, reply_notes
+from rankproof._llm.budget import COUNT_NAMES, CountName, reply_notes
 from rankproof.stages._base import Cost, QueryTimer
 from rankproof.stages._vectors import truncation_note
 

@@ -156,9 +156,19 @@ class _PreferenceReader:
             self._drop("without a preference")
             return
         chosen = {"a": systems[0], "b": systems[1]}.get(winner, winner)
-        first = row.get("first")
         shown = systems[0] if self._pair is not None and self._pair[0] in _SHOWN_FIRST else ""
-        yield Preference(query, *systems, chosen, str(first) if first in systems else shown, self._who(row))
+        yield Preference(query, *systems, chosen, self._first(row, systems, line) or shown, self._who(row))
+
+    def _first(self, row: Mapping[str, Any], systems: tuple[str, str], line: int) -> str:
+        """The system that was shown first; empty if the row does not say it."""
+        value = row.get("first")
+        if value is None or str(value).strip() == "":
+            return ""
+        first = _winner(value, systems, self._pair or ())
+        if first not in systems:
+            fix = f"write one of {', '.join(map(for_message, systems))}, or leave it empty"
+            raise InputError(f"first is {for_message(str(value))}", fix=fix, source=self._table.source, line=line)
+        return str(first)
 
     def _by_scores(self, row: Mapping[str, Any], query: str, line: int) -> Iterator[Preference]:
         """A row of LangSmith: the score of each experiment; the higher of two is preferred."""

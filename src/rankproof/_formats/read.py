@@ -18,7 +18,7 @@ from rankproof._data.run import Run
 from rankproof._data.validation import ReadOptions
 from rankproof._extras import extra
 from rankproof._formats.csv import BEIR
-from rankproof._formats.dataset_files import (
+from rankproof._formats.detect import (
     DEFAULT_SPLIT,
     IRDS_PREFIX,
     SAMPLE,
@@ -28,19 +28,19 @@ from rankproof._formats.dataset_files import (
     find_file,
     is_irds_name,
     is_unjudged,
+    open_file,
     other_qrels,
     qrels_file,
     qrels_path,
     query_names,
 )
-from rankproof._formats.detect import open_file
 from rankproof._formats.registry import system_name
 from rankproof._formats.rows import build_qrels, id_of_value, run_without_duplicates, subtopic_of_value
 from rankproof._formats.texts import read_queries, text_blocks
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import write_blocks
 from rankproof._io.open import StrPath, open_source, path_text
-from rankproof._io.temporary import temporary_folder
+from rankproof._io.paths import temporary_folder
 from rankproof._registry import Option
 from rankproof._sample import sample_files, sample_folder
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message

@@ -1,4 +1,4 @@
-"""The formats of trec_eval: runs and judgements as columns separated by white space, and preferences between documents."""
+"""Formats of trec_eval, and rows that C reads"""
 
 from __future__ import annotations
 

@@ -15,8 +15,7 @@ from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._data.validation import ReadOptions
 from rankproof._data.view import View, Viewed
-from rankproof._formats.dataset_files import SAMPLE, is_irds_name
-from rankproof._formats.detect import OpenedFile, open_file
+from rankproof._formats.detect import SAMPLE, OpenedFile, is_irds_name, open_file
 from rankproof._formats.read import read_plain_dataset, read_qrels, write_folder
 from rankproof._formats.registry import FORMATS, format_named, format_of_suffix
 from rankproof._formats.rows import run_without_duplicates

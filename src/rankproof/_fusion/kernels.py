@@ -1,4 +1,4 @@
-"""The loops of fusion, in C or in Python and numpy; both give the same documents, order and bits."""
+"""The loops of fusion"""
 
 from __future__ import annotations
 

@@ -16,11 +16,17 @@ from rankproof._data.sentences import sentences
 from rankproof._executors.base import Progress
 from rankproof._generate.filters import MAX_QUERY_WORDS, TermStatistics
 from rankproof._generate.generated_queries import FailedDocument, QueryDraft, SourceDocument
-from rankproof._llm.budget import Estimate, estimate_request
-from rankproof._llm.call_counts import COUNT_NAMES, CallTotals
+from rankproof._llm.budget import COUNT_NAMES, CallTotals, Estimate, estimate_request
 from rankproof._llm.client import ChatClient
-from rankproof._llm.parsing import parse_json, parse_line, parse_query, reply_text
-from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, fill_prompt, quote_untrusted
+from rankproof._llm.prompts import (
+    UNTRUSTED_DATA_RULE,
+    fill_prompt,
+    parse_json,
+    parse_line,
+    parse_query,
+    quote_untrusted,
+    reply_text,
+)
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof._version import __version__
 from rankproof.errors import escape_invisible

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rankproof._data.answers import references_from_queries
 from rankproof._formats.csv import BEIR
-from rankproof._formats.dataset_files import DEFAULT_SPLIT
+from rankproof._formats.detect import DEFAULT_SPLIT
 from rankproof._formats.registry import system_name
 from rankproof._formats.source_table import SourceTable
 from rankproof._formats.texts import answer_blocks, text_blocks

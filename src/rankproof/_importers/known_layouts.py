@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from rankproof._data.qrels import Judgement, judge_label
-from rankproof._formats.dataset_files import is_irds_name
+from rankproof._formats.detect import is_irds_name
 from rankproof._formats.read import read_folder, read_plain_dataset
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource, is_dataset_folder, whole_dataset

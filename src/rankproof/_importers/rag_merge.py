@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 from rankproof._data.answers import (
@@ -34,6 +35,8 @@ from rankproof._importers.question_names import AskedQuestion, ids_name_question
 from rankproof.errors import InputError, for_message
 
 _RELEVANT = 1
+_FEW_DIFFERENT = 0.01
+"""Logs may have different references for this share of the questions, and for one."""
 _NOTHING_RETRIEVED = "no retrieved contexts and"
 _LEFT_OUT = "without reference contexts: left out of measures of rankings"
 _RANKING_NOTES = (
@@ -106,7 +109,8 @@ class LogMerge:
     """The logs of several systems, merged by the names of their questions.
 
     Ids that are made depend only on texts, so that a later import of more logs gives the same ids. Further rows of a system
-    with a question are its repeats. The references and reference contexts of all rows count.
+    with a question are its repeats. The references and reference contexts of all rows count; logs that have others for more
+    than a few questions are an error, because each system would be measured by its own.
     """
 
     def __init__(self, importer: str, source: ImportSource, thresholds: Thresholds = THIRDS) -> None:
@@ -251,7 +255,7 @@ class LogMerge:
         if grades:
             graded = "" if self._scored else ", grade 1"
             self.counts.read(f"reference contexts{graded}", sum(map(len, grades.values())))
-            self._note_different("reference contexts", stated)
+            self._note_different("reference contexts", "relevant", stated)
             if unjudged := len(self._questions) - len(grades):
                 self.notes.append(f"{pluralise(unjudged, 'question')} {_LEFT_OUT}")
             if runs and not any(row.doc in grades.get(row.query, ()) for run in runs.values() for row in run.rows()):
@@ -287,9 +291,8 @@ class LogMerge:
     def _queries(self) -> Queries:
         """The questions of all logs, with the reference answers of any log."""
         stated = dict(self._stated_values("references"))
-        self._note_different(
-            "reference answers", {query: [frozenset(list_) for list_ in lists] for query, lists in stated.items()}
-        )
+        sets = {query: [frozenset(list_) for list_ in lists] for query, lists in stated.items()}
+        self._note_different("reference answers", "references", sets)
         references = {query: tuple(dict.fromkeys(text for list_ in lists for text in list_)) for query, lists in stated.items()}
         if references:
             self.counts.read("reference answers", sum(map(len, references.values())))
@@ -380,14 +383,39 @@ class LogMerge:
             if stated := [value for value in values if value is not None]:
                 yield query, stated
 
-    def _note_different(self, what: str, stated: Mapping[str, list[frozenset[str]]]) -> None:
+    def _note_different(self, what: str, name: str, stated: Mapping[str, list[frozenset[str]]]) -> None:
         """Notes the questions for which two rows name other references."""
-        if different := [query for query, sets in stated.items() if len({*sets}) > 1]:
-            example = self._questions[different[0]]
-            count = pluralise(len(different), "question")
-            self.notes.append(
-                f"{count} with other {what} in another row, such as {_quoted_question(example)}: those of all rows count"
-            )
+        if not (different := [query for query, sets in stated.items() if len({*sets}) > 1]):
+            return
+        self._check_logs_agree(what, name, different, len(stated))
+        count, example = pluralise(len(different), "question"), _quoted_question(self._questions[different[0]])
+        self.notes.append(f"{count} with other {what} in another row, such as {example}: those of all rows count")
+
+    def _check_logs_agree(self, what: str, name: str, queries: Sequence[str], stated: int) -> None:
+        """Refuses logs that have other references than another log for more than a few questions."""
+        differing: dict[tuple[str, str], list[str]] = {}
+        for query in queries:
+            by_log = {system: self._texts(system, query, name) for system, log in self._logs.items() if query in log}
+            stating = {system: texts for system, texts in by_log.items() if texts is not None}
+            for system, other in combinations(stating, 2):
+                if stating[system] != stating[other]:
+                    differing.setdefault((system, other), []).append(query)
+        for (system, other), own in differing.items():
+            if len(own) > max(1, _FEW_DIFFERENT * stated):
+                names = f"{for_message(system)} and {for_message(other)} have different {what}"
+                example = _quoted_question(self._questions[own[0]])
+                raise InputError(
+                    f"the logs {names} for {len(own):,} questions, such as {example}",
+                    fix="measure all systems by the same: leave these out of all files but one",
+                    source=self._source.name,
+                )
+
+    def _texts(self, system: str, query: str, name: str) -> frozenset[Any] | None:
+        """The references of all rows in which a log asks the question; None if none has any."""
+        rows = (self._logs[system][query], *self._repeats[system].get(query, ()))
+        stated = [value for sample in rows if (value := getattr(sample, name)) is not None]
+        items = (self._documents.id_of(item) if isinstance(item, Context) else item for value in stated for item in value)
+        return frozenset(items) if stated else None
 
 
 def is_ranking_note(note: str) -> bool:

@@ -13,7 +13,7 @@ from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Dataset
 from rankproof._data.grades import GradeMap
 from rankproof._data.row_errors import OnConflict
-from rankproof._formats.dataset_files import DEFAULT_SPLIT, SAMPLE, corpus_files, is_irds_name
+from rankproof._formats.detect import DEFAULT_SPLIT, SAMPLE, corpus_files, is_irds_name
 from rankproof._formats.documents import read_corpus_files
 from rankproof._formats.frames import is_frame
 from rankproof._formats.read import read_folder_corpus, read_plain_dataset

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rankproof._data import format_versions
 from rankproof._io.files import open_plain_file, write_blocks
-from rankproof._io.temporary import try_lock
+from rankproof._io.paths import try_lock
 from rankproof.errors import ExternalError, InputError, RankproofError, escape_invisible
 
 Arrays = Mapping[str, NDArray[Any]]

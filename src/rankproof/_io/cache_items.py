@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rankproof._io.temporary import lock_alone, lock_shared, remove_abandoned, temporary_name
+from rankproof._io.paths import lock_alone, lock_shared, remove_abandoned, temporary_name
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 
 RUN_FILES = "files"

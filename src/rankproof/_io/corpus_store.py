@@ -32,8 +32,7 @@ from rankproof._data.partition_builder import PARTITION_BYTES, DocumentChunk, Id
 from rankproof._io.array_files import ArrayBlocks, cache_io_error, open_arrays, write_arrays
 from rankproof._io.cache_items import CacheHold, mark_used
 from rankproof._io.open import Progress
-from rankproof._io.paths import cache_home
-from rankproof._io.temporary import TemporaryPath, temporary_folder, working_folder
+from rankproof._io.paths import TemporaryPath, cache_home, temporary_folder, working_folder
 from rankproof.errors import RankproofError
 
 _TEXT_COLUMNS = ("ids", "titles", "texts", "fields")

@@ -16,7 +16,7 @@ from typing import Any, Final
 from rankproof._extras import extra
 from rankproof._io.file_errors import file_error
 from rankproof._io.memory import check_memory
-from rankproof._io.temporary import (
+from rankproof._io.paths import (
     is_temporary,
     remove_abandoned,
     remove_tree,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -17,7 +18,6 @@ from rankproof.errors import ExternalError, InputError, escape_invisible, for_me
 
 if TYPE_CHECKING:
     from json import JSONDecoder
-
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?Infinity|NaN|-?[0-9][-+.0-9eE]*', re.DOTALL)
 _NEXT = re.compile(r"[^ \t\r\n,]")
@@ -315,3 +315,21 @@ def read_json_object(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ExternalError(escape_invisible(f"{path}: not a JSON object; get the file again, it is damaged"))
     return value
+
+
+_END = b"\n}\n"
+_DIGEST = re.compile(rb',\n "digest": "([0-9a-f]{64})"\n}\n\Z')
+_LENGTH = len(',\n "digest": ""\n}\n') + 64
+
+
+def with_digest(content: bytes) -> bytes:
+    """The JSON object, indented by one space, with a last key: the sha256 of the content without it."""
+    assert content.endswith(_END)
+    return content.removesuffix(_END) + f',\n "digest": "{hashlib.sha256(content).hexdigest()}"'.encode() + _END
+
+
+def has_own_digest(content: bytes) -> bool:
+    """Whether the content is what `with_digest` gave."""
+    body, last = content[:-_LENGTH], content[-_LENGTH:]
+    digest = _DIGEST.fullmatch(last)
+    return digest is not None and hashlib.sha256(body + _END).hexdigest().encode() == digest[1]

@@ -26,8 +26,7 @@ from rankproof._io.strict_json import JsonObject, parse_strict_json, plain_recor
 from rankproof._judge.agreement import Thresholds, agreement_table, confusion_table, corrected_table, rated_pairs
 from rankproof._judge.judges import Judge, JudgeContext
 from rankproof._judge.pairs import PairGrade, QueryDocPair, sum_counts
-from rankproof._llm.budget import Usage
-from rankproof._llm.call_counts import reply_notes
+from rankproof._llm.budget import Usage, reply_notes
 from rankproof._llm.session import map_concurrent
 from rankproof._version import __version__
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message

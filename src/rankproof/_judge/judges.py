@@ -15,11 +15,19 @@ from rankproof._data.dataset import Queries
 from rankproof._data.identity import identity, identity_key
 from rankproof._data.qrels import GRADES, HIGHEST_GRADE, LOWEST_GRADE, make_judge_label
 from rankproof._judge.pairs import PairGrade, QueryDocPair
-from rankproof._llm.budget import Estimate, estimate_request, token_cost
-from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.budget import CallTotals, Estimate, estimate_request, token_cost
 from rankproof._llm.client import ChatClient, ReplyParseError
-from rankproof._llm.parsing import parse_int, parse_json, reply_text
-from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, fill_prompt, is_truncated, quote_untrusted, sanitise_line
+from rankproof._llm.prompts import (
+    UNTRUSTED_DATA_RULE,
+    check_prompt,
+    fill_prompt,
+    is_truncated,
+    parse_int,
+    parse_json,
+    quote_untrusted,
+    reply_text,
+    sanitise_line,
+)
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError, escape_invisible
 from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Message, model_label

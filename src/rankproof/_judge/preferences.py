@@ -15,8 +15,7 @@ from rankproof._io.open import Progress
 from rankproof._judge.claims.base import DIGEST_LENGTH, Ask, FailedAsk, ModelCalls, estimate_asks
 from rankproof._llm.budget import Estimate
 from rankproof._llm.client import ReplyParseError
-from rankproof._llm.parsing import parse_json, reply_text
-from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, fill_prompt, quote_untrusted, sanitise_line
+from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, fill_prompt, parse_json, quote_untrusted, reply_text, sanitise_line
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Message
 

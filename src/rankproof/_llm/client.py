@@ -11,9 +11,16 @@ from typing import Any, Generic, TypeVar
 
 from rankproof._data.identity import identity
 from rankproof._io.retry import RequestError, RetryPolicy
-from rankproof._llm.budget import SpendMeter, Usage, max_request_cost, replies_saved_note, token_cost, with_plausible_usage
+from rankproof._llm.budget import (
+    CallCounter,
+    SpendMeter,
+    Usage,
+    max_request_cost,
+    replies_saved_note,
+    token_cost,
+    with_plausible_usage,
+)
 from rankproof._llm.cache import PaidReply, ReplyT, ResponseCache, request_key
-from rankproof._llm.call_counts import CallCounter
 from rankproof.errors import ExternalError
 from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import Chat, ChatModel, ChatReply, ChatRequest

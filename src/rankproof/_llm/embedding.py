@@ -13,9 +13,8 @@ import numpy as np
 from rankproof._data import format_versions
 from rankproof._data.arrays import Matrix, read_only
 from rankproof._data.identity import identity_key
-from rankproof._llm.budget import Estimate, Usage, is_plausible
+from rankproof._llm.budget import CallCounter, CallTotals, Estimate, Usage, is_plausible
 from rankproof._llm.cache import VectorBatch, VectorCache, split_tokens
-from rankproof._llm.call_counts import CallCounter, CallTotals
 from rankproof._llm.client import KeyedLock
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof.models._api.embedding import EmbeddingApi, EmbeddingReply, TextRole, cut_bytes

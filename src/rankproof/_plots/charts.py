@@ -21,14 +21,11 @@ from rankproof._analysis.values import (
     measure_results,
     oriented_value,
 )
-from rankproof._charts.curves import Curve, curve_chart, curve_value_axis, differences_chart
+from rankproof._charts.curves import DEPTHS, Curve, curve_chart, curve_value_axis, differences_chart, recall_chart
 from rankproof._charts.figure import Format, figure_style, pages, saved
-from rankproof._charts.heatmap import Heatmap, heatmap_chart
-from rankproof._charts.latency import SystemTimes, TimeWords, latency_chart
+from rankproof._charts.latency import ParetoAxes, ParetoPoint, SystemTimes, TimeWords, latency_chart, pareto_chart
 from rankproof._charts.model import Axis, Chart, Medium, Scale, Tick
-from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
-from rankproof._charts.recall import DEPTHS, recall_chart
-from rankproof._charts.rows import BarGroup, ValueRow, bar_chart
+from rankproof._charts.rows import BarGroup, Heatmap, ValueRow, bar_chart, heatmap_chart
 from rankproof._charts.text import fitted
 from rankproof._data.arrays import FloatArray, weight_column
 from rankproof._data.text import pluralise, query_range

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 from rankproof._evaluation.result import Result
 from rankproof._extras import extra
 from rankproof._render.paper import system_costs, value_counts
-from rankproof._results.csv_files import per_query_csv
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof._results.result_json import document_text, results_document
+from rankproof._results.system_files import per_query_csv
 from rankproof._version import __version__
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 

@@ -32,8 +32,7 @@ from rankproof._report.elements import (
     signed_difference,
 )
 from rankproof._report.page import explorer_json, render_page, report_facts
-from rankproof._report.sections.decision import comparison_decision, comparison_warnings, interval_text
-from rankproof._report.sections.differences import difference_charts
+from rankproof._report.sections.decision import comparison_decision, comparison_warnings, difference_charts, interval_text
 from rankproof.errors import for_message
 
 _MOST_FIGURES = 4

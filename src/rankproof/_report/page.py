@@ -19,9 +19,8 @@ from rankproof._analysis.compare.comparison import Comparison
 from rankproof._data.text import pluralise
 from rankproof._render.table import shown_head, shown_rows
 from rankproof._report.context import ReportContext
-from rankproof._report.elements import Section
+from rankproof._report.elements import Section, with_system_links
 from rankproof._report.explorer import explorer_blocks
-from rankproof._report.links import with_system_links
 from rankproof._report.sections import FOLDED_SECTIONS, OPEN_SECTIONS, UNJUDGED_FOLDED, UNJUDGED_SECTIONS
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import escape_invisible

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rankproof._data import format_versions
 from rankproof._data.qrels import Qrels
@@ -19,7 +19,6 @@ from rankproof._formats.json import parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES, read_queries, text_blocks
 from rankproof._formats.write import write_run
 from rankproof._io import strict_json
-from rankproof._io.digest import has_own_digest, with_digest
 from rankproof._io.escape import escape_json
 from rankproof._io.files import (
     RESULT_FILE,
@@ -34,7 +33,7 @@ from rankproof._io.files import (
 from rankproof._io.open import StrPath, decode_line, first_bytes, open_folder_source, path_text, read_all_bytes
 from rankproof._io.paths import file_names
 from rankproof._io.streams import open_error
-from rankproof._io.strict_json import JsonObject, plain_record
+from rankproof._io.strict_json import JsonObject, has_own_digest, plain_record, with_digest
 from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.live_results import LIVE_FORMAT
@@ -65,6 +64,9 @@ from rankproof._results.result_json import (
     results_document,
 )
 from rankproof.errors import InputError, RankproofError, UsageError, for_message, type_phrase
+
+if TYPE_CHECKING:
+    from rankproof._results.stored_results import DocumentReader
 
 _CHANGED = "the file was changed after the results were written"
 _ANSWERS_FILES = (ANSWERS_FILE, CLAIMS_FILE, CONTEXTS_FILE)
@@ -130,14 +132,11 @@ def load_results(
     reader, digests = DocumentReader(document, folder), values.member("sha256", dict[str, str])
     names = [system.name for system in document.systems]
     present = {name for name in (QRELS_FILE, *_ANSWERS_FILES, *replies_files(names).values()) if name in digests}
-    if document.judged_ids and QRELS_FILE not in present:
-        raise reader.error(f"sha256.{QRELS_FILE} is missing")
-    check_unchanged(folder, digests, [*_READ_FILES, *sorted(present), *reader.run_files()])
+    _check_files(folder, document, digests, present, reader)
     result = reader.result()
     answers = read_answers_file(folder) if ANSWERS_FILE in present else {}
     system_runs = reader.system_runs(answers, read_replies(folder, names, present))
     reader.check_systems(system_runs, result)
-    snippets = _read_snippets(folder)
     stored = ExperimentResult(
         name=document.name,
         fingerprint=document.fingerprint,
@@ -146,7 +145,6 @@ def load_results(
         system_runs=system_runs,
         qrels=read_results_qrels(folder) if QRELS_FILE in present else Qrels({}, source=folder),
         texts=read_queries(open_folder_source(folder, QUERIES_FILE)),
-        snippets={doc: snippet.text for doc, snippet in snippets.items()},
         experiment=_read_experiment(folder),
         provenance=document.provenance,
         notes=document.notes,
@@ -157,15 +155,32 @@ def load_results(
         answers=reader.answer_values(system_runs, read_claims_file(folder, present)),
         contexts=read_contexts_file(folder, present),
         judged_documents=document.answers.judged_documents if document.answers else {},
-        titles={doc: max(0, snippet.title) for doc, snippet in snippets.items() if snippet.title is not None},
-        urls={doc: snippet.url for doc, snippet in snippets.items() if snippet.url is not None},
-        document_fields={doc: snippet.fields for doc, snippet in snippets.items() if snippet.fields is not None},
         labels=label_files(folder),
+        **_document_parts(_read_snippets(folder)),
     )
     results = checked_results(stored, values.plain, reader.error)
     if not is_original:
         raise reader.error(_CHANGED, CHANGED_FIX)
     return results
+
+
+def _check_files(
+    folder: str, document: ResultDocument, digests: Mapping[str, str], present: Collection[str], reader: DocumentReader
+) -> None:
+    """An error if a file that is read is missing or was changed."""
+    if document.judged_ids and QRELS_FILE not in present:
+        raise reader.error(f"sha256.{QRELS_FILE} is missing")
+    check_unchanged(folder, digests, [*_READ_FILES, *sorted(present), *reader.run_files()])
+
+
+def _document_parts(snippets: Mapping[str, _Snippet]) -> dict[str, Any]:
+    """The beginnings, titles, addresses and fields of documents."""
+    return {
+        "snippets": {doc: snippet.text for doc, snippet in snippets.items()},
+        "titles": {doc: max(0, snippet.title) for doc, snippet in snippets.items() if snippet.title is not None},
+        "urls": {doc: snippet.url for doc, snippet in snippets.items() if snippet.url is not None},
+        "document_fields": {doc: snippet.fields for doc, snippet in snippets.items() if snippet.fields is not None},
+    }
 
 
 def read_document(folder: str) -> JsonObject:
@@ -306,8 +321,7 @@ def _json_text(document: Mapping[str, Any]) -> str:
 
 
 def _text_files(results: ExperimentResult, findings: Sequence[str]) -> dict[str, str]:
-    from rankproof._results.csv_files import answers_csv, chunks_csv, per_query_csv, summary_csv
-    from rankproof._results.system_files import answers_summary, has_answers
+    from rankproof._results.system_files import answers_csv, answers_summary, chunks_csv, has_answers, per_query_csv, summary_csv
 
     texts = {SUMMARY_FILE: summary_csv(results), PER_QUERY_FILE: per_query_csv(results), EXPERIMENT_FILE: results.experiment}
     if results.chunks:

@@ -11,11 +11,10 @@ from typing import Any, Final
 from rankproof._data import format_versions
 from rankproof._data.table import CellValue, Column, ColumnKind, Table
 from rankproof._io import strict_json
-from rankproof._io.digest import has_own_digest, with_digest
 from rankproof._io.escape import escape_json
 from rankproof._io.files import RESULT_FILE, check_replaceable, open_plain_file, replace_folder, write_blocks
 from rankproof._io.open import open_folder_source, read_all_bytes
-from rankproof._io.strict_json import JsonObject, plain_record
+from rankproof._io.strict_json import JsonObject, has_own_digest, plain_record, with_digest
 from rankproof._results.result_json import DECISION_FILE, REPORT_FILE
 from rankproof._results.summary_file import summary_content
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from rankproof._data import format_versions
 from rankproof._io import strict_json
-from rankproof._io.digest import has_own_digest, with_digest
 from rankproof._io.escape import escape_json
 from rankproof._io.files import open_plain_file
+from rankproof._io.strict_json import has_own_digest, with_digest
 from rankproof._results.result_json import DECISION_FILE
 from rankproof.errors import RankproofError
 

@@ -11,7 +11,6 @@ from rankproof._data.text import pluralise
 from rankproof._io.escape import json_block
 from rankproof._report.elements import Section
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._server.grade_scale import checked_grade, rubric_of
 from rankproof._server.judgement_log import (
     MAX_NOTE_LENGTH,
     LoggedJudgement,
@@ -28,7 +27,7 @@ from rankproof._server.judging_page import (
     requested_pair,
     shown_line,
 )
-from rankproof._server.judging_queue import DocumentTexts, queue_items, scale_of
+from rankproof._server.judging_queue import DocumentTexts, checked_grade, queue_items, rubric_of, scale_of
 from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, page_script
 from rankproof.errors import UsageError, escape_invisible
 

@@ -1,16 +1,19 @@
-"""The JSON routes below /api: typed requests and replies, and what the server allows to be changed."""
+"""What a part of the server adds: pages, modules, and JSON routes with typed requests, replies and permissions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
 
 from rankproof._data.validation import check_options
 from rankproof._io.strict_json import JsonObject, plain_record
 from rankproof._registry import Option, Setting, settings_of
+from rankproof._report.page import package_text
 from rankproof._server.library import LibraryEntry, ResultsLibrary
 from rankproof._server.responses import HttpError, PageResponse, json_response, text_response
 from rankproof.errors import InputError, RankproofError, UsageError
@@ -200,3 +203,66 @@ def type_name(kind: Any) -> str:
     if get_args(kind):
         return " or ".join(map(type_name, get_args(kind)))
     return f"an object ({kind.__name__})"
+
+
+ID_PATTERN = "([0-9]{1,9})"
+"""The id of results in a path; the view gets its LibraryEntry."""
+MODULES_FOLDER = "modules"
+JAVASCRIPT = "text/javascript; charset=utf-8"
+View = Callable[..., PageResponse]
+
+
+class Route(NamedTuple):
+    """A path, its views by method, and whether they get the name that the browser chose."""
+
+    pattern: re.Pattern[str]
+    views: dict[str, View]
+    by_person: bool = False
+
+
+class Feature(Protocol):
+    """A part of the server in a file of its own; `rankproof serve` passes all to the router, which asks them in this order."""
+
+    def pages(self) -> Iterable[Route]:
+        """The pages; none by default."""
+        return ()
+
+    def routes(self) -> Iterable[ApiRoute]:
+        """The JSON routes below /api; none by default."""
+        return ()
+
+    def actions(self, id: str) -> Iterable[tuple[str, str]]:
+        """The links to its pages on the results with this id, as address and text; none by default."""
+        return ()
+
+    def close(self) -> None:
+        """Ends what is open; nothing by default."""
+        return None
+
+
+class StaticModules(Feature):
+    """The JavaScript modules of the pages: /static/NAME.js is the file NAME.js in the folder `modules`."""
+
+    def pages(self) -> Iterable[Route]:
+        """One path for each module: no address is ever joined to a path of a file."""
+        return (Route(re.compile(re.escape(f"/static/{name}")), {"GET": _module_view(name)}) for name in module_names())
+
+
+@cache
+def module_names() -> tuple[str, ...]:
+    """The names of all modules."""
+    assert __package__
+    folder = files(__package__) / MODULES_FOLDER
+    return tuple(sorted(file.name for file in folder.iterdir() if file.name.endswith(".js")))
+
+
+def _module_view(name: str) -> View:
+    return lambda: PageResponse(200, JAVASCRIPT, module_text(name).encode())
+
+
+@cache
+def module_text(name: str) -> str:
+    """The text of a module."""
+    if name not in module_names():
+        raise HttpError(404, "no such module")
+    return package_text(str(__package__), MODULES_FOLDER, name)

@@ -17,12 +17,10 @@ from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.inputs import input_from_results
 from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._server.api import ApiCall, ApiRoute, NoRequest
-from rankproof._server.features import Feature
-from rankproof._server.grade_scale import checked_grade, grade_scale, rubric_of
+from rankproof._server.api import ApiCall, ApiRoute, Feature, NoRequest
 from rankproof._server.judgement_log import MAX_NOTE_LENGTH, QueryAndDoc
 from rankproof._server.judging_page import JudgingPage, check_person, record_change
-from rankproof._server.judging_queue import can_be_written, scale_of
+from rankproof._server.judging_queue import can_be_written, checked_grade, grade_scale, rubric_of, scale_of
 from rankproof._server.library import LruCache, ResultsLibrary, results_stamp
 from rankproof._server.pages import JudgingViews
 from rankproof._server.responses import HttpError

@@ -11,8 +11,7 @@ from rankproof._analysis.compare.overview import Overview, SystemMean
 from rankproof._analysis.inputs import different_data
 from rankproof._data.text import percent
 from rankproof._registry import Option
-from rankproof._server.api import ApiCall, ApiRoute, NoRequest
-from rankproof._server.features import Feature
+from rankproof._server.api import ApiCall, ApiRoute, Feature, NoRequest
 from rankproof._server.library import LibraryRow, ResultsLibrary, library_rows
 from rankproof.errors import RankproofError
 from rankproof.measures._parse import parse_measure

@@ -12,9 +12,16 @@ from rankproof._io.escape import json_block
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.judgements import with_judgements
 from rankproof._results.label_tasks import complete_judgements, read_label_draw
-from rankproof._server.grade_scale import check_same_scale, checked_grade, offered_scale, rubric_of
 from rankproof._server.judgement_log import MAX_NOTE_LENGTH, JudgementLog, QueryAndDoc
-from rankproof._server.judging_queue import MAX_QUEUE_ITEMS, JudgingQueue, QueueItem
+from rankproof._server.judging_queue import (
+    MAX_QUEUE_ITEMS,
+    JudgingQueue,
+    QueueItem,
+    check_same_scale,
+    checked_grade,
+    offered_scale,
+    rubric_of,
+)
 from rankproof._server.logged_file import check_assessors
 from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, module_page, page_script
 from rankproof.errors import RankproofError, UsageError, escape_invisible

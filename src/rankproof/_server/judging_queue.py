@@ -1,4 +1,4 @@
-"""The queue of unjudged pairs that people judge."""
+"""The grades that a page offers by the scale of the judgements, and the queue of pairs that people judge."""
 
 from __future__ import annotations
 
@@ -17,15 +17,77 @@ from rankproof._analysis.compare.joined_values import primary_measure
 from rankproof._analysis.inputs import input_from_results, whole_rankings
 from rankproof._analysis.values import EMPTY_LIST, main_measure
 from rankproof._data.dataset import Dataset
-from rankproof._data.qrels import GRADES, Qrels
+from rankproof._data.qrels import GRADES, HIGHEST_GRADE, LOWEST_GRADE, Qrels
 from rankproof._formats.write import qrels_blocks
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.label_tasks import LabelDraw, documents_to_label, draw_documents, draw_questions
-from rankproof._server.grade_scale import offered_scale
 from rankproof._server.judgement_log import QueryAndDoc
+from rankproof._server.responses import HttpError
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
+
+MOST_GRADES = 11
+"""The most grades that have a button each, those of a scale from 0 to 10."""
+
+
+def grade_scale(qrels: Mapping[str, Mapping[str, int]]) -> tuple[int, ...]:
+    """The grades from 0 to the highest one in the judgements, or those that occur; without judgements the rubric's.
+
+    Empty if the judgements have more grades than buttons.
+    """
+    used = sorted({grade for docs in qrels.values() for grade in docs.values()})
+    if not used:
+        return tuple(GRADES)
+    lowest, highest = min(used[0], LOWEST_GRADE), used[-1]
+    if highest - lowest < MOST_GRADES:
+        return tuple(range(lowest, max(highest, LOWEST_GRADE + 1) + 1))
+    return tuple(used) if len(used) <= MOST_GRADES else ()
+
+
+def grade_meanings(scale: tuple[int, ...]) -> dict[int, str]:
+    """What each grade means: the rubric for a scale from 0 to 3, nothing for any other, whose meaning only its makers know."""
+    return dict(GRADES) if scale == tuple(range(LOWEST_GRADE, HIGHEST_GRADE + 1)) else {}
+
+
+def rubric_of(scale: tuple[int, ...]) -> dict[int, str]:
+    """Each grade with what it means, empty where only the makers of the scale know."""
+    meanings = grade_meanings(scale)
+    return {grade: meanings.get(grade, "") for grade in scale}
+
+
+def checked_grade(grade: object, scale: tuple[int, ...]) -> int:
+    """The grade, or the error of a request with another one."""
+    if not isinstance(grade, int) or isinstance(grade, bool) or grade not in scale:
+        raise HttpError(400, f"the grade must be one of {', '.join(map(str, scale))}" if scale else "there is no scale of grades")
+    return grade
+
+
+def offered_scale(qrels: Qrels, name: str) -> tuple[int, ...]:
+    """The scale of the judgements, of a language model's the rubric; an error if it has too many grades for buttons."""
+    scale = grade_scale(qrels)
+    if scale and set(scale) <= set(GRADES) and _is_by_rubric(qrels):
+        return tuple(GRADES)
+    if not scale:
+        what = f"the judgements of {for_message(name)} have more than {MOST_GRADES} different grades, too many for buttons"
+        raise UsageError(what, fix="map them to fewer grades with --grade-map, and run the experiment again")
+    return scale
+
+
+def _is_by_rubric(qrels: Qrels) -> bool:
+    """Whether each judgement is by a machine that graded by the rubric."""
+    labels = qrels.judge_labels
+    return bool(labels) and all((query, doc) in labels for query, docs in qrels.items() for doc in docs)
+
+
+def check_same_scale(grades: Iterable[int], scale: tuple[int, ...], file: str, option: str) -> None:
+    """Raises an error if a file has a grade of another scale than the results: grades of two scales are never merged."""
+    other = sorted({grade for grade in grades if grade not in scale})
+    if other:
+        what = (
+            f"{for_message(file)} has the grade {other[-1]}, and the judgements of the results are from {scale[0]} to {scale[-1]}"
+        )
+        raise UsageError(what, fix=f"restart with another file: {option} FILE")
 
 
 def most_contested(unjudged_docs: UnjudgedDocuments, measure: Measure, most: int) -> UnjudgedDocuments:
@@ -36,7 +98,8 @@ def most_contested(unjudged_docs: UnjudgedDocuments, measure: Measure, most: int
     kept: dict[str, set[str]] = {query: set() for query in unjudged_docs.docs}
     for query, doc in nlargest(most, disagreement, key=disagreement.__getitem__):
         kept[query].add(doc)
-    return replace(unjudged_docs, docs={query: frozenset(docs) for query, docs in kept.items()})
+    docs = {query: frozenset(docs) for query, docs in kept.items()}
+    return replace(unjudged_docs, docs=docs, counts={query: len(own) for query, own in docs.items()})
 
 
 def _rank_disagreement(unjudged_docs: UnjudgedDocuments, depth: int) -> Mapping[QueryAndDoc, float]:

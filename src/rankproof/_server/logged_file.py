@@ -16,8 +16,8 @@ from typing import Any, Generic, TypeVar
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
 from rankproof._io.files import log_path, open_plain_file, write_blocks
+from rankproof._io.paths import try_lock
 from rankproof._io.strict_json import JsonObject, plain_record
-from rankproof._io.temporary import try_lock
 from rankproof._results.label_tasks import DRAW_KEY, RESTART_FIX, LabelDraw, read_label_draw
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
 

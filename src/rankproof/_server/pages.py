@@ -24,8 +24,7 @@ from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.label_tasks import continued_draw
 from rankproof._results.live_results import is_live_folder, load_live_results
 from rankproof._server.agreement_page import MERGE_RULE, AgreementPage, open_disagreements
-from rankproof._server.api import Api
-from rankproof._server.features import ID_PATTERN, Feature, Route, StaticModules, View
+from rankproof._server.api import ID_PATTERN, Api, Feature, Route, StaticModules, View
 from rankproof._server.home import MOST_TRENDS, home_rows
 from rankproof._server.judging_page import JudgingPage
 from rankproof._server.judging_queue import DocumentTexts, JudgingQueue, QueueOptions, build_draw_queue, build_queue, new_draw

@@ -12,9 +12,8 @@ import numpy as np
 
 from rankproof._data.arrays import FloatArray
 from rankproof._data.text import format_value, pluralise
-from rankproof._statistics.correction import holm
 from rankproof._statistics.intervals import Interval, mean_interval
-from rankproof._statistics.paired import differences
+from rankproof._statistics.paired import differences, holm
 from rankproof._tokenizer_lab.measured import (
     SLOW_MS,
     MeasuredSystem,

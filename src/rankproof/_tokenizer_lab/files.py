@@ -15,7 +15,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._io.escape import escape_csv, escape_json
 from rankproof._io.files import check_replaceable, replace_folder, write_blocks
 from rankproof._io.open import StrPath, path_text
-from rankproof._results.csv_files import csv_number, csv_table
+from rankproof._results.system_files import csv_number, csv_table
 from rankproof._tokenizer_lab.comparison import Difference, TokenizerComparison, conclusions
 from rankproof._tokenizer_lab.measured import TIME_PARTS, MeasuredSystem, QueryCondition, column_name, system_notes
 from rankproof._tokenizer_lab.token_counts import TokenLengths

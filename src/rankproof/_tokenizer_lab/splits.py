@@ -10,8 +10,7 @@ from random import Random
 
 from rankproof._data.dataset import Dataset
 from rankproof._data.qrels import Qrels
-from rankproof._formats.dataset_files import other_qrels
-from rankproof._formats.detect import open_file
+from rankproof._formats.detect import open_file, other_qrels
 from rankproof._formats.documents import read_corpus
 from rankproof._formats.texts import read_queries
 from rankproof._io.open import open_source

@@ -18,9 +18,19 @@ from rankproof._data.identity import library_versions
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._extras import extra
 from rankproof._io.files import write_blocks
-from rankproof._tokenizer_lab.batches import Batch, DeviceData, TokenIdTable, TokenizedData, batches, tokenize_data
 from rankproof._tokenizer_lab.splits import text_digest
-from rankproof._tokenizer_lab.training_config import Device, TrainingConfig, device_name, training_device
+from rankproof._tokenizer_lab.training_config import (
+    Batch,
+    Device,
+    DeviceData,
+    TokenIdTable,
+    TokenizedData,
+    TrainingConfig,
+    batches,
+    device_name,
+    tokenize_data,
+    training_device,
+)
 from rankproof._tokenizer_lab.training_data import TrainingData
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._trained.checkpoint import (

@@ -15,7 +15,7 @@ from rankproof._statistics.deterministic import random_words, stream_key
 from rankproof._statistics.distributions import student_quantile, student_two_sided
 from rankproof._statistics.intervals import Interval, enough_differ
 from rankproof._statistics.paired import differences, paired_statistics
-from rankproof._tune.space import ParameterFamily, Settings, Space
+from rankproof._tune.parameters import ParameterFamily, Settings, Space
 from rankproof.errors import UsageError
 
 SearchName = Literal["grid", "coordinate"]

@@ -10,7 +10,7 @@ from rankproof._data.text import pluralise
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment
 from rankproof._statistics.intervals import MIN_DIFFERENT
-from rankproof._tune.space import Settings, Value, settings_text, value_text
+from rankproof._tune.parameters import Settings, Value, settings_text, value_text
 from rankproof._tune.tuning import TunedResult, TuningBaseline
 from rankproof.stages._base import Stage
 

@@ -11,6 +11,7 @@ import numpy as np
 from rankproof._data.arrays import FloatArray
 from rankproof._data.validation import checked_integer
 from rankproof._statistics.means import weighted_mean
+from rankproof._tune.parameters import ParameterFamily, Settings, Space
 from rankproof._tune.search import (
     FOLDS,
     REPEATS,
@@ -24,7 +25,6 @@ from rankproof._tune.search import (
     cross_validate,
     held_out_gain,
 )
-from rankproof._tune.space import ParameterFamily, Settings, Space
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure

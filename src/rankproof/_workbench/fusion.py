@@ -20,9 +20,8 @@ from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._registry import Setting
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._server.bench.port import Knob, KnobKind
-from rankproof._tune.parameters import WEIGHT_STEP, named_axis, weights_axis
-from rankproof._tune.runs import FusionObjective
-from rankproof._tune.space import ParameterFamily, SearchAxis, Space
+from rankproof._tune.parameters import WEIGHT_STEP, ParameterFamily, SearchAxis, Space, named_axis, weights_axis
+from rankproof._tune.trials import FusionObjective
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 

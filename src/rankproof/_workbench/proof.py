@@ -29,11 +29,10 @@ from rankproof._results.provenance import provenance
 from rankproof._server.bench.port import BenchSource, Changes, Progress, Proof
 from rankproof._server.library import ResultsLibrary
 from rankproof._statistics.paired import differences, paired_statistics, queries_needed
-from rankproof._tune.parameters import TunedSystem, tuned_system
+from rankproof._tune.parameters import Settings, Space, TunedSystem, settings_text, tuned_system
 from rankproof._tune.search import LEVEL, HeldOut, HeldOutGain, Objective, fold_numbers
-from rankproof._tune.space import Settings, Space, settings_text
-from rankproof._tune.systems import SystemObjective
 from rankproof._tune.tables import TUNED, tuned_toml
+from rankproof._tune.trials import SystemObjective
 from rankproof._tune.tuning import TunedResult, TuningPlan, tune_objective
 from rankproof._workbench.fusion import DEPTH, WEIGHTS, FusionBench, fused_run
 from rankproof._workbench.live import SystemSource

@@ -1,26 +1,39 @@
-"""Encoders and cross-encoders of the BERT family, run by onnxruntime on the CPU and by torch on a GPU; the download of MiniLM."""
+"""Encoders, cross-encoders and entailment models of the BERT family, by onnxruntime on the CPU and torch on a GPU."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
 from rankproof._data.identity import NOT_IN_IDENTITY, library_versions
 from rankproof._data.validation import check_options
 from rankproof._extras import extra, require
+from rankproof._io.strict_json import read_json_object
 from rankproof._registry import Option
-from rankproof.errors import ExternalError, UsageError, escape_invisible
+from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 from rankproof.models._base import DownloadProgress, OwnTokenLimit, Precision, ReportStatus, Source, TokenLimit, check_source
 from rankproof.models._device import DeviceOption, Placement, PrecisionOption, check_device, place
 from rankproof.models._download.cached_folder import WheelFile, cached_folder, checked_folder, download_first, models_cache_folder
 from rankproof.models._download.hub import is_local, model_folder_of, save_response
-from rankproof.models._onnx.folder import CONFIG, TOKENIZER, WEIGHTS, ModelFolder, Pooling, cached_graph, open_model_folder
-from rankproof.models._onnx.graph import GRAPH_VERSION
+from rankproof.models._onnx.folder import (
+    CONFIG,
+    GRAPH_VERSION,
+    TOKENIZER,
+    WEIGHTS,
+    ModelFolder,
+    Pooling,
+    cached_graph,
+    open_model_folder,
+)
 from rankproof.models._onnx.runtime import OnnxCrossEncoder, OnnxEncoder, open_session
 from rankproof.models._tokenizer import TokenizerFile
+from rankproof.models._torch import TorchModel, load_torch_pair_model, torch_folder
 
 if TYPE_CHECKING:
     from rankproof.models._torch_bert import TorchBertCrossEncoder, TorchBertEncoder
@@ -244,7 +257,7 @@ def _download_files(folder: Path, report: ReportStatus, progress: DownloadProgre
 
 
 def _download_from_hub(folder: Path, progress: DownloadProgress) -> None:
-    from rankproof.models._download.client import HubClient
+    from rankproof.models._download.hub import HubClient
 
     client = HubClient.of_environment()
     for name in reversed(MINILM_SHA256):
@@ -252,3 +265,100 @@ def _download_from_hub(folder: Path, progress: DownloadProgress) -> None:
         if response is None:
             raise ExternalError(f"the hub has no {name} of {MINILM_REPOSITORY}")
         save_response(response, folder / name, progress)
+
+
+LABELS = ("entailment", "neutral", "contradiction")
+"""The labels of an entailment model, in the order of its probabilities."""
+_TORCH = "torch:"
+
+
+class PairClassifier(Protocol):
+    """A loaded network that reads two texts together."""
+
+    def logits(self, query: str, passages: Sequence[str]) -> Iterable[FloatArray]:
+        """For each passage one number per label."""
+        ...
+
+    def cut(self, query: str, passages: Sequence[str]) -> int:
+        """The number of truncated pairs."""
+        ...
+
+
+class LoadedEntailment:
+    """A loaded entailment model; `order` has the place of each of LABELS in its output."""
+
+    def __init__(self, inner: PairClassifier, order: Sequence[int]) -> None:
+        self._inner, self._order = inner, list(order)
+
+    def probabilities(self, premise: str, claims: Sequence[str]) -> FloatArray:
+        """One row per claim, one column for each of LABELS; a row adds up to 1."""
+        logits = np.array([row[self._order] for row in self._inner.logits(premise, claims)]).reshape(-1, len(LABELS))
+        if not np.isfinite(logits).all():
+            raise ExternalError("the entailment model returns NaN or infinite values; its weights are damaged: download it again")
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares: FloatArray = powers / powers.sum(axis=1, keepdims=True)
+        return shares
+
+    def cut(self, premise: str, claims: Sequence[str]) -> int:
+        """The number of pairs that the model truncates."""
+        return self._inner.cut(premise, claims)
+
+
+class EntailmentModel(Protocol):
+    """The settings of an entailment model, a frozen value."""
+
+    def load(self, *, threads: int = 1) -> LoadedEntailment: ...
+
+    def revision(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BertEntailment(BertModel):
+    """An entailment model of the BERT family; a pair is truncated at `max_tokens`, the longer text first."""
+
+    auto_precision: ClassVar[Precision] = "fp32"
+    max_tokens: TokenLimit = 512
+
+    def load(self, *, threads: int = 1) -> LoadedEntailment:
+        """The loaded model; in fp32 on the CPU its ONNX graph is written first if it is not cached."""
+        folder = open_model_folder(model_folder_of(self.source))
+        order = label_order(folder.network / CONFIG)
+        inner = load_bert_classifier(folder, self.placement(), self.max_tokens, source=self.source, threads=threads)
+        return LoadedEntailment(inner, order)
+
+
+@dataclass(frozen=True, slots=True)
+class TorchEntailment(TorchModel):
+    """An entailment model of any kind that sentence-transformers loads."""
+
+    def load(self, *, threads: int = 1) -> LoadedEntailment:
+        """The loaded model, on its device."""
+        order = label_order(torch_folder(self.name, self.revision_name) / CONFIG)
+        return LoadedEntailment(load_torch_pair_model(self, threads), order)
+
+
+def entailment_by_name(name: str) -> EntailmentModel:
+    """An entailment model by its folder or its hub name; torch:NAME is run by sentence-transformers."""
+    source = name.removeprefix(_TORCH)
+    check_source(source)
+    return TorchEntailment(source) if name.startswith(_TORCH) else BertEntailment(source)
+
+
+def label_order(config: Path) -> tuple[int, ...]:
+    """The place of each of LABELS in the output, by id2label; labels with other names are an error."""
+    names = read_json_object(config).get("id2label")
+    places = _places(names) if isinstance(names, Mapping) else {}
+    if sorted(places) != sorted(LABELS) or sorted(places.values()) != list(range(len(LABELS))):
+        labels = ", ".join(map(str, names.values())) if isinstance(names, Mapping) and names else "none"
+        raise ExternalError(
+            escape_invisible(
+                f"{config}: the labels in id2label are {for_message(labels)}, not {', '.join(LABELS)}; use a model with these "
+                "three labels, or write their names into id2label in the order in which the model was trained"
+            )
+        )
+    return tuple(places[label] for label in LABELS)
+
+
+def _places(names: Mapping[str, Any]) -> dict[str, int]:
+    """The place of each label by its name in lower case; a label without a place has -1."""
+    return {str(name).strip().casefold(): int(at) if str(at).isdecimal() else -1 for at, name in names.items()}

@@ -17,9 +17,9 @@ from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError, escape_invisible
 from rankproof.models._base import DownloadProgress, ReportStatus
 from rankproof.models._download.cached_folder import WheelFile, cached_folder, checked_folder, download_first, models_cache_folder
+from rankproof.models._onnx.config import open_weights
 from rankproof.models._onnx.folder import TOKENIZER, WEIGHTS
 from rankproof.models._onnx.runtime import map_threads
-from rankproof.models._onnx.weights import open_weights
 from rankproof.models._tokenizer import WordTokenizerFile
 
 DIMENSIONS = (64, 128, 256)

@@ -18,12 +18,18 @@ from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._data.sentences import sentences
-from rankproof._llm.budget import Estimate, estimate_request
-from rankproof._llm.call_counts import CallCounter
+from rankproof._llm.budget import CallCounter, Estimate, estimate_request
 from rankproof._llm.client import ChatClient, ReplyParseError
 from rankproof._llm.embedding import CountingEncoder, load_encoder
-from rankproof._llm.parsing import parse_json, reply_text
-from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, count_truncated, fill_prompt, quote_untrusted
+from rankproof._llm.prompts import (
+    UNTRUSTED_DATA_RULE,
+    check_prompt,
+    count_truncated,
+    fill_prompt,
+    parse_json,
+    quote_untrusted,
+    reply_text,
+)
 from rankproof._registry import Option
 from rankproof.models._api.embedding import EmbeddingApi
 from rankproof.models._api.settings import ModelRequestError

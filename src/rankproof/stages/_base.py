@@ -17,8 +17,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._data.run import PARTS, Part
 from rankproof._executors.base import Executor, Progress, SerialExecutor
 from rankproof._io.array_files import Block
-from rankproof._llm.budget import Estimate
-from rankproof._llm.call_counts import COUNT_NAMES, CallCounter, CountName
+from rankproof._llm.budget import COUNT_NAMES, CallCounter, CountName, Estimate
 from rankproof._llm.session import LLMSession
 from rankproof.models._api.settings import PaidModel
 from rankproof.models._chat.base import ChatModel

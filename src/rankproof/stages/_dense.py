@@ -29,8 +29,7 @@ from rankproof.stages._text_vectors import (
 )
 from rankproof.stages._vectors import PassageVectors, truncation_note
 from rankproof.stores._base import OpenStore, Store
-from rankproof.stores._check import StoreCheck
-from rankproof.stores._memory import Memory, best_kernel, memory_facts
+from rankproof.stores._memory import Memory, StoreCheck, best_kernel, memory_facts
 
 INGEST_BATCH = 4096
 """Vectors that a store gets at once."""

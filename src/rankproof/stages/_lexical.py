@@ -12,7 +12,7 @@ from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._data.text import encodable, pluralise
 from rankproof._executors.base import Progress
-from rankproof._io.temporary import TemporaryPath
+from rankproof._io.paths import TemporaryPath
 from rankproof.errors import UsageError, for_message
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Searcher, Stage
 from rankproof.stages._fields import passage_texts

@@ -16,11 +16,22 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity
-from rankproof._llm.budget import Estimate, estimate_request
-from rankproof._llm.call_counts import CallCounter, CallTotals
+from rankproof._llm.budget import CallCounter, CallTotals, Estimate, estimate_request
 from rankproof._llm.client import ReplyParseError
-from rankproof._llm.parsing import parse_choice, parse_json, parse_order, parse_yes, reply_first_line, reply_text, yes_no_score
-from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, count_truncated, fill_prompt, quote_untrusted
+from rankproof._llm.prompts import (
+    UNTRUSTED_DATA_RULE,
+    check_prompt,
+    count_truncated,
+    fill_prompt,
+    parse_choice,
+    parse_json,
+    parse_order,
+    parse_yes,
+    quote_untrusted,
+    reply_first_line,
+    reply_text,
+    yes_no_score,
+)
 from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message

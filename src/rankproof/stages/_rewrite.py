@@ -13,10 +13,16 @@ from rankproof._data.dataset import Query
 from rankproof._data.identity import identity
 from rankproof._data.ordering import Ranking
 from rankproof._data.text import pluralise
-from rankproof._llm.budget import Estimate, estimate_request
-from rankproof._llm.call_counts import CallTotals
-from rankproof._llm.parsing import parse_json, parse_query, reply_text
-from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, fill_prompt, quote_untrusted
+from rankproof._llm.budget import CallTotals, Estimate, estimate_request
+from rankproof._llm.prompts import (
+    UNTRUSTED_DATA_RULE,
+    check_prompt,
+    fill_prompt,
+    parse_json,
+    parse_query,
+    quote_untrusted,
+    reply_text,
+)
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof._registry import Option
 from rankproof.errors import UsageError, escape_invisible, type_phrase

@@ -15,8 +15,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity
-from rankproof._llm.budget import Estimate
-from rankproof._llm.call_counts import CallCounter
+from rankproof._llm.budget import CallCounter, Estimate
 from rankproof._llm.embedding import CountingEncoder
 from rankproof._registry import Option
 from rankproof.models._api.settings import ModelRequestError

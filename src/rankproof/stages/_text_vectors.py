@@ -11,8 +11,7 @@ import numpy as np
 from rankproof._data.arrays import Matrix
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
-from rankproof._llm.budget import Estimate
-from rankproof._llm.call_counts import CallCounter
+from rankproof._llm.budget import CallCounter, Estimate
 from rankproof._llm.embedding import CountingEncoder, estimate_texts
 from rankproof.errors import for_message
 from rankproof.models._api.embedding import EmbeddingApi, TextRole

@@ -22,8 +22,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._data.text import pluralise
 from rankproof._executors.base import Report, Resources, SerialExecutor
 from rankproof._io.array_files import Block, Journal, open_arrays, write_arrays
-from rankproof._llm.budget import BudgetError, money_of
-from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.budget import BudgetError, CallTotals, money_of
 from rankproof._llm.embedding import CountingEncoder, load_encoder
 from rankproof._llm.session import LLMSession
 from rankproof._statistics.collapse import CosineSums

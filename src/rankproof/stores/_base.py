@@ -18,8 +18,8 @@ from rankproof._data.arrays import FloatArray, Matrix
 from rankproof._data.ordering import Ranking, rank_documents
 from rankproof._data.text import MASK
 from rankproof._data.validation import checked_id
+from rankproof._io.paths import TemporaryPath, working_folder
 from rankproof._io.secrets import Secret
-from rankproof._io.temporary import TemporaryPath, working_folder
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message
 
 

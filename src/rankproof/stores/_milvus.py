@@ -14,7 +14,7 @@ from rankproof._data.arrays import Matrix
 from rankproof._data.identity import NOT_IN_IDENTITY, library_version
 from rankproof._data.text import clip_text
 from rankproof._extras import extra
-from rankproof._io.temporary import TemporaryPath
+from rankproof._io.paths import TemporaryPath
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, RankproofError, for_message
 from rankproof.stores._base import address_digest, folder_size, library_errors, mask_secrets, new_folder

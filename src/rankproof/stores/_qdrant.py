@@ -11,7 +11,7 @@ from urllib.parse import quote
 from rankproof._data.arrays import Matrix
 from rankproof._data.identity import NOT_IN_IDENTITY, library_version
 from rankproof._extras import extra
-from rankproof._io.temporary import TemporaryPath
+from rankproof._io.paths import TemporaryPath
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, for_message
 from rankproof.stores._base import address_digest, library_errors, new_folder

@@ -1,19 +1,22 @@
-"""Values of the same runs by the conventions of other tools."""
+"""Other tools: their conventions on gain, cutoff, ideal ranking, ties and missing queries, and what they would print.
+
+`docs/audit.md` has the sources. `checked` is "run" if tests run the tool, "read" if its source was read.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
-from rankproof._analysis.audit.conventions import CONVENTIONS, Convention, Ties, Tool
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import measure_result, query_counts
-from rankproof._data.arrays import FloatArray
-from rankproof._data.ordering import resolve_duplicate_columns
+from rankproof._data.arrays import FloatArray, list_places
+from rankproof._data.ordering import columns_by_query
 from rankproof._data.run import Run
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.validation import ReadOptions
@@ -22,7 +25,137 @@ from rankproof._evaluation.sources import align, prepare_judgements
 from rankproof._evaluation.value_ranges import value_range
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
+from rankproof.measures._gains import discounted_gains, ideal_list
 from rankproof.measures._parse import parse_measure
+from rankproof.measures._relevant import ratio, relevant_found
+
+Ties = Literal["id descending", "id ascending", "as listed", "not defined"]
+Missing = Literal["0", "left out", "refused", "not known"]
+Special = Callable[[Hits, int], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """The conventions of a tool for all its measures."""
+
+    name: str
+    missing: Missing
+    ties: Ties = "id descending"
+    float32: bool = False
+    takes_rel: bool = True
+    drops_own_id: bool = False
+    checked: Literal["run", "read"] = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """A tool's counterpart of one of our measures: its name in the tool, and our measure that computes it.
+
+    `ours` is the name of our measure, followed by `@` if it has a cutoff `{k}`. `special` computes from hits and cutoff what no
+    measure of ours does.
+    """
+
+    tool: Tool
+    ours: str
+    name_in_tool: str
+    measure: str
+    differs: str = ""
+    special: Special | None = None
+
+
+def _quepid_ndcg(hits: Hits, cutoff: int) -> FloatArray:
+    """Exponential gain in the top k divided by the ideal gain of all judged documents, which Quepid does not cut."""
+    ideal = ideal_list(hits.judged, "exp", hits.judged.grades.size).sums()
+    return discounted_gains(hits, "exp", cutoff, ideal).values()
+
+
+def _quepid_precision(hits: Hits, cutoff: int) -> FloatArray:
+    """Relevant documents in the top k divided by min(k, retrieved)."""
+    return ratio(relevant_found(hits, 1).count_within(cutoff), np.minimum(hits.retrieved, cutoff))
+
+
+TREC_10 = Tool("trec_eval 10", "left out", checked="read")
+TREC_9 = Tool("trec_eval 9", "left out", float32=True, checked="read")
+PYTREC = Tool("pytrec_eval", "left out", float32=True)
+IR_MEASURES = Tool("ir_measures", "0", float32=True)
+IR_MEASURES_RR = Tool("ir_measures", "0", ties="id ascending")
+RANX = Tool("ranx", "refused", ties="not defined")
+BEIR = Tool("BEIR", "left out", float32=True, takes_rel=False, drops_own_id=True, checked="read")
+BEIR_MRR = Tool("BEIR", "0", ties="as listed", takes_rel=False, checked="read")
+QUEPID = Tool("Quepid", "not known", ties="as listed", takes_rel=False, checked="read")
+
+_UNCUT = "has no cutoff"
+CONVENTIONS: tuple[Convention, ...] = (
+    Convention(TREC_10, "nDCG@", "ndcg_cut.{k}", "nDCG@{k}"),
+    Convention(TREC_9, "nDCG@", "ndcg_cut.{k}", "nDCG@{k}"),
+    Convention(PYTREC, "nDCG@", "ndcg_cut.{k}", "nDCG@{k}"),
+    Convention(IR_MEASURES, "nDCG@", "nDCG@{k}", "nDCG@{k}"),
+    Convention(RANX, "nDCG@", "ndcg@{k}", "nDCG@{k}"),
+    Convention(RANX, "nDCG@", "ndcg_burges@{k}", "nDCG(gain='exp')@{k}", "gain 2^grade - 1"),
+    Convention(BEIR, "nDCG@", "NDCG@{k}", "nDCG@{k}"),
+    Convention(QUEPID, "nDCG@", "NDCG@{k}", "", "gain 2^grade - 1, ideal ranking not truncated", _quepid_ndcg),
+    Convention(TREC_10, "RR@", "recip_rank", "RR", _UNCUT),
+    Convention(TREC_9, "RR@", "recip_rank", "RR", _UNCUT),
+    Convention(PYTREC, "RR@", "recip_rank", "RR", _UNCUT),
+    Convention(IR_MEASURES_RR, "RR@", "RR@{k}", "RR@{k}"),
+    Convention(RANX, "RR@", "mrr@{k}", "RR@{k}"),
+    Convention(BEIR_MRR, "RR@", "MRR@{k}", "RR@{k}"),
+    Convention(QUEPID, "RR@", "RR@{k}", "RR@{k}"),
+    Convention(TREC_10, "R@", "recall.{k}", "R@{k}"),
+    Convention(TREC_9, "R@", "recall.{k}", "R@{k}"),
+    Convention(PYTREC, "R@", "recall.{k}", "R@{k}"),
+    Convention(IR_MEASURES, "R@", "R@{k}", "R@{k}"),
+    Convention(RANX, "R@", "recall@{k}", "R@{k}"),
+    Convention(BEIR, "R@", "Recall@{k}", "R@{k}"),
+    Convention(TREC_10, "P@", "P.{k}", "P@{k}"),
+    Convention(TREC_9, "P@", "P.{k}", "P@{k}"),
+    Convention(PYTREC, "P@", "P.{k}", "P@{k}"),
+    Convention(IR_MEASURES, "P@", "P@{k}", "P@{k}"),
+    Convention(RANX, "P@", "precision@{k}", "P@{k}"),
+    Convention(BEIR, "P@", "P@{k}", "P@{k}"),
+    Convention(QUEPID, "P@", "P@{k}", "", "over min(k, retrieved)", _quepid_precision),
+    Convention(TREC_10, "AP", "map", "AP"),
+    Convention(TREC_9, "AP", "map", "AP"),
+    Convention(PYTREC, "AP", "map", "AP"),
+    Convention(IR_MEASURES, "AP", "AP", "AP"),
+    Convention(RANX, "AP", "map", "AP"),
+    Convention(BEIR, "AP", "MAP@1000", "AP@1000", "cut at 1000"),
+    Convention(QUEPID, "AP", "AP@10", "AP@10", "cut at 10"),
+    Convention(TREC_10, "AP@", "map_cut.{k}", "AP@{k}"),
+    Convention(TREC_9, "AP@", "map_cut.{k}", "AP@{k}"),
+    Convention(PYTREC, "AP@", "map_cut.{k}", "AP@{k}"),
+    Convention(IR_MEASURES, "AP@", "AP@{k}", "AP@{k}"),
+    Convention(RANX, "AP@", "map@{k}", "AP@{k}"),
+    Convention(BEIR, "AP@", "MAP@{k}", "AP@{k}"),
+    Convention(QUEPID, "AP@", "AP@{k}", "AP@{k}"),
+    Convention(TREC_10, "nDCG", "ndcg", "nDCG"),
+    Convention(TREC_9, "nDCG", "ndcg", "nDCG"),
+    Convention(PYTREC, "nDCG", "ndcg", "nDCG"),
+    Convention(IR_MEASURES, "nDCG", "nDCG", "nDCG"),
+    Convention(RANX, "nDCG", "ndcg", "nDCG"),
+    Convention(RANX, "nDCG", "ndcg_burges", "nDCG(gain='exp')", "gain 2^grade - 1"),
+    Convention(TREC_10, "RR", "recip_rank", "RR"),
+    Convention(TREC_9, "RR", "recip_rank", "RR"),
+    Convention(PYTREC, "RR", "recip_rank", "RR"),
+    Convention(IR_MEASURES, "RR", "RR", "RR"),
+    Convention(RANX, "RR", "mrr", "RR"),
+    Convention(TREC_10, "Success@", "success.{k}", "Success@{k}"),
+    Convention(TREC_9, "Success@", "success.{k}", "Success@{k}"),
+    Convention(PYTREC, "Success@", "success.{k}", "Success@{k}"),
+    Convention(IR_MEASURES, "Success@", "Success@{k}", "Success@{k}"),
+    Convention(RANX, "Success@", "hit_rate@{k}", "Success@{k}"),
+    Convention(BEIR_MRR, "Success@", "Accuracy@{k}", "Success@{k}"),
+    Convention(TREC_10, "Rprec", "Rprec", "Rprec"),
+    Convention(TREC_9, "Rprec", "Rprec", "Rprec"),
+    Convention(PYTREC, "Rprec", "Rprec", "Rprec"),
+    Convention(IR_MEASURES, "Rprec", "Rprec", "Rprec"),
+    Convention(RANX, "Rprec", "r-precision", "Rprec"),
+    Convention(TREC_10, "bpref", "bpref", "bpref"),
+    Convention(TREC_9, "bpref", "bpref", "bpref"),
+    Convention(PYTREC, "bpref", "bpref", "bpref"),
+    Convention(IR_MEASURES, "bpref", "Bpref", "bpref"),
+)
+
 
 OURS, _REFUSES = "rankproof", "refuses"
 
@@ -136,19 +269,19 @@ def systems_with_unknown_queries(inputs: AnalysisInput) -> Mapping[str, bool]:
 def _in_listed_order(run: Run, read_options: ReadOptions, ties: Ties) -> Run:
     """The run with new scores that fix the order; ties are broken by ascending id or by the order of rows."""
     docs: list[str] = []
-    scores: list[FloatArray] = [np.zeros(0)]
-    lengths = [0]
-    columns = resolve_duplicate_columns(run, read_options)
-    for query_docs, _, keys in columns.values():
+    queries: list[str] = []
+    lengths: list[int] = []
+    for query, (query_docs, _, keys) in columns_by_query(run, read_options):
         rows = range(len(query_docs))
         by_id = sorted(rows, key=query_docs.__getitem__) if ties == "id ascending" else [*rows]
         ordered = np.array(by_id, np.int64)[np.argsort(-keys[by_id], kind="stable")]
         docs += map(query_docs.__getitem__, ordered.tolist())
-        scores.append(np.arange(0.0, -len(rows), -1.0))
+        queries.append(query)
         lengths.append(len(rows))
-    offsets = np.cumsum(lengths, dtype=np.int64)
+    offsets = np.cumsum([0, *lengths], dtype=np.int64)
+    scores = (0 - list_places(np.array(lengths, dtype=np.int64))).astype(np.float64)
     return Run.from_columns(
-        name=run.name, source=run.source, queries=tuple(columns), offsets=offsets, docs=tuple(docs), scores=np.concatenate(scores)
+        name=run.name, source=run.source, queries=tuple(queries), offsets=offsets, docs=tuple(docs), scores=scores
     )
 
 
@@ -202,14 +335,14 @@ def _without_winner(rows: list[ToolValue]) -> str:
 
 def audit_tools(inputs: AnalysisInput) -> Table:
     """A row for each tool's counterpart of each measure, after a row of ours."""
-    tool_hits = _ToolHits(inputs)
     measures = {name: measure.measure for name, measure in inputs.result.systems[0].measures.items()}
-    rows = [row for name, measure in measures.items() for row in _rows(tool_hits, inputs, name, measure)]
+    means = _means_by_tool(inputs, measures)
+    rows = [row for name, measure in measures.items() for row in _rows(means, inputs, name, measure)]
     unknown = [name for name, measure in measures.items() if not tool_counterparts(measure)]
     return _table(inputs, rows, unknown)
 
 
-def _rows(tool_hits: _ToolHits, inputs: AnalysisInput, name: str, measure: Measure) -> Iterator[ToolValue]:
+def _rows(means: _ToolMeans, inputs: AnalysisInput, name: str, measure: Measure) -> Iterator[ToolValue]:
     counterparts = tool_counterparts(measure)
     if not counterparts:
         return
@@ -217,7 +350,7 @@ def _rows(tool_hits: _ToolHits, inputs: AnalysisInput, name: str, measure: Measu
     winner = winners(inputs.systems, ours)
     yield ToolValue(f"{OURS} {name}", name, ours, winner)
     for convention in counterparts:
-        values = tuple(tool_hits.value(convention, measure, system) for system in inputs.systems)
+        values = tuple(means[convention, name, system] for system in inputs.systems)
         theirs = winners(inputs.systems, values)
         changes = None if theirs is None else theirs != winner
         differs = _differs(convention, weighted=inputs.result.weights is not None)
@@ -246,25 +379,31 @@ def winners(systems: Sequence[str], values: Sequence[ToolMean]) -> str | None:
     return None if open_ended and len(first) > 1 else " = ".join(map(for_message, first))
 
 
-class _ToolHits:
-    """Hits by tool and system, computed once each."""
+_ToolMeans = dict[tuple[Convention, str, str], ToolMean]
+"""The value by convention, our measure and system."""
 
-    def __init__(self, inputs: AnalysisInput) -> None:
-        self.inputs, self.judged = inputs, judged_queries(inputs)
-        self.has_unknown_queries = systems_with_unknown_queries(inputs)
-        self._hits: dict[tuple[object, str], Hits] = {}
 
-    def value(self, convention: Convention, measure: Measure, system: str) -> ToolMean:
-        hits = self._of(convention.tool, self.judged, system)
-        cutoff = getattr(measure, "cutoff", None) or 10
-        value = tool_value(convention, hits, cutoff, self.inputs.rel, has_unknown_queries=self.has_unknown_queries[system])
-        return value if value is None else tool_value_range(convention, self.inputs, hits, cutoff, system) or value
-
-    def _of(self, tool: Tool, judged: JudgedQueries, system: str) -> Hits:
-        key = ((tool.ties, tool.float32, tool.drops_own_id), system)
-        if key not in self._hits:
-            self._hits[key] = hits_by_tool(tool, self.inputs, judged, system)
-        return self._hits[key]
+def _means_by_tool(inputs: AnalysisInput, measures: Mapping[str, Measure]) -> _ToolMeans:
+    """Every value; tools with the same order of documents share the hits, which are kept for one order and system at a time."""
+    judged, has_unknown_queries = judged_queries(inputs), systems_with_unknown_queries(inputs)
+    by_order: dict[object, list[tuple[Convention, str]]] = {}
+    for name, measure in measures.items():
+        for convention in tool_counterparts(measure):
+            tool = convention.tool
+            by_order.setdefault((tool.ties, tool.float32, tool.drops_own_id), []).append((convention, name))
+    means: _ToolMeans = {}
+    for same in by_order.values():
+        for system in inputs.systems:
+            hits = hits_by_tool(same[0][0].tool, inputs, judged, system)
+            for convention, name in same:
+                cutoff = getattr(measures[name], "cutoff", None) or 10
+                value: ToolMean = tool_value(
+                    convention, hits, cutoff, inputs.rel, has_unknown_queries=has_unknown_queries[system]
+                )
+                if value is not None:
+                    value = tool_value_range(convention, inputs, hits, cutoff, system) or value
+                means[convention, name, system] = value
+    return means
 
 
 def _name_in_tool(convention: Convention, measure: Measure) -> str:

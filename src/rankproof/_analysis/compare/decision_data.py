@@ -26,9 +26,9 @@ from rankproof._evaluation.notes import RANK_CONTRADICTS, SCORES_LIKE_DISTANCES,
 from rankproof._evaluation.result import Result, repeated_system, runs_of_systems
 from rankproof._evaluation.sources import RunSources, align, prepare_judgements
 from rankproof._results.experiment_result import USUAL_BASELINE, SystemRun, ranking_systems
-from rankproof._statistics.correction import is_number, setting_error
 from rankproof._statistics.decision_rule import cheapest
 from rankproof._statistics.means import weighted_mean
+from rankproof._statistics.paired import is_number, setting_error
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
 

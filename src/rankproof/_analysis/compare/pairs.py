@@ -14,7 +14,6 @@ from rankproof._analysis.compare.significance import TESTS, TestedPair, check_ap
 from rankproof._analysis.inputs import checked_system_name
 from rankproof._analysis.options import CompareOptions
 from rankproof._data.arrays import BoolArray, DrawnWeights, FloatArray
-from rankproof._statistics.correction import CORRECTIONS, holm_of_two
 from rankproof._statistics.intervals import (
     MIN_DIFFERENT,
     Interval,
@@ -25,10 +24,12 @@ from rankproof._statistics.intervals import (
 )
 from rankproof._statistics.means import influence, weighted_mean
 from rankproof._statistics.paired import (
+    CORRECTIONS,
     PairedStatistics,
     detectable_difference,
     differences,
     equivalence_p,
+    holm_of_two,
     pair_statistics,
     queries_needed,
     t_test_p,

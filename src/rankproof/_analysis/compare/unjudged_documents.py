@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -54,6 +55,14 @@ _FURTHER_STEPS = (0.7, 1.0)
 """Larger shares of documents about which nothing is known: hardly one was judged, or none is known to be relevant."""
 _HARDLY_JUDGED = 1 / 10
 """Of hardly judged documents, less than this share has a judgement although the collection has judged zeros."""
+_SHARE_OF_ZEROS = 3 / 4
+"""If at least this share of a system's own documents that are not relevant was judged, its documents were judged with zeros."""
+LARGEST_POOL = 100
+"""Pools of judged documents are looked for down to this rank."""
+_NEARLY_ALL = 0.98
+"""With this share of the known documents in the top of a system, perhaps only this top was judged."""
+_POOL_SAMPLE = 200
+"""So many queries show that the known documents are elsewhere too."""
 
 
 def results_folder(inputs: AnalysisInput) -> str:
@@ -97,6 +106,8 @@ class TopDocuments:
     runs: Mapping[str, Run]
     has_zeros: bool
     depth: int
+    deep_lists: Callable[[str, Collection[str]], Mapping[str, Sequence[str]]]
+    _pools: dict[int, tuple[int, BoolArray] | None] = field(default_factory=dict)
 
     @cached_property
     def queries_of_relevant(self) -> IntArray:
@@ -124,15 +135,62 @@ class TopDocuments:
         """Whether no system shows more than two documents per query, so that a few unjudged ones decide."""
         return bool(self.tops.sum(axis=1).max(initial=0) <= _FEW_RESULTS * len(self.table.queries))
 
-    def own(self, system: int, rival: int) -> BoolArray:
-        """The documents that the system shows and the rival does not."""
-        return np.asarray(self.tops[system] & ~self.tops[rival])
+    @property
+    def known(self) -> BoolArray:
+        """The judged documents, or without judged zeros the relevant ones."""
+        return self.judged if self.has_zeros else self.relevant
 
-    def own_documents(self, system: int, rival: int) -> OwnDocuments:
+    def pool(self, system: int) -> tuple[int, BoolArray] | None:
+        """The depth of the system's top that holds nearly every known document, and the documents in it; None if none does."""
+        if system not in self._pools:
+            step = len(self.table.queries) // _POOL_SAMPLE + 1
+            sampled = self.table.query_index % step == 0
+            is_possible = step == 1 or self._pool(system, sampled) is not None
+            self._pools[system] = self._pool(system, np.ones(self.table.size, np.bool_)) if is_possible else None
+        return self._pools[system]
+
+    def _pool(self, system: int, counted: BoolArray) -> tuple[int, BoolArray] | None:
+        """The pool of the system by the documents that count."""
+        ranks = self._ranks(system, counted)
+        known = np.sort(np.where(ranks, ranks, LARGEST_POOL + 1)[self.known & counted])
+        depth = int(known[math.ceil(_NEARLY_ALL * len(known)) - 1]) if len(known) else LARGEST_POOL + 1
+        return (depth, (ranks > 0) & (ranks <= depth)) if depth <= LARGEST_POOL else None
+
+    def _ranks(self, system: int, counted: BoolArray) -> IntArray:
+        """The rank of each document that counts in the whole ranking of a system; 0 for others, and far below."""
+        queries, docs, owners = self.table.queries, self.table.docs, self.table.query_index
+        names = [queries[at] for at in np.unique(owners[counted]).tolist()]
+        lists = self.deep_lists(self.systems[system], names)
+        places = {query: {doc: rank for rank, doc in enumerate(lists.get(query, ()), start=1)} for query in names}
+        ranks = np.zeros(self.table.size, np.int64)
+        for at in np.flatnonzero(counted).tolist():
+            ranks[at] = places[queries[owners[at]]].get(docs[at], 0)
+        return ranks
+
+    def own(self, system: int, rival: int, *, outside_pool: bool = False) -> BoolArray:
+        """The documents that the system shows and the rival does not, or those outside the rival's pool."""
+        pool = self.pool(rival) if outside_pool else None
+        return np.asarray(self.tops[system] & ~(self.tops[rival] if pool is None else pool[1]))
+
+    def pair_has_zeros(self, chosen: int, rival: int) -> bool:
+        """Whether unjudged documents are unusual: most queries have judged zeros, or the chosen system's own documents have."""
+        own = self.own(chosen, rival) & ~self.relevant
+        return self.has_zeros or bool((own & self.judged).sum() >= max(_SHARE_OF_ZEROS * own.sum(), 1))
+
+    def own_documents(self, system: int, rival: int, *, has_zeros: bool, outside_pool: bool = False) -> OwnDocuments:
         """How many own documents the system has, and how many are judged, or known to be relevant without judged zeros."""
-        own = self.own(system, rival)
-        counted = self.judged if self.has_zeros else self.relevant
-        return OwnDocuments(self.systems[system], int((own & counted).sum()), int((own & self.relevant).sum()), int(own.sum()))
+        own = self.own(system, rival, outside_pool=outside_pool)
+        known, relevant = own & (self.judged if has_zeros else self.relevant), own & self.relevant
+        return OwnDocuments(self.systems[system], int(known.sum()), int(relevant.sum()), int(own.sum()))
+
+    def relevant_share(self, system: int, rival: int) -> float:
+        """The relevant share of the system's own documents, down to the rank of nearly every relevant one."""
+        own, ranks = self.own(system, rival), self.table.ranks_of(system)
+        found = np.sort(ranks[own & self.relevant])
+        if not len(found):
+            return 0.0
+        counted = own & (ranks <= found[math.ceil(_NEARLY_ALL * len(found)) - 1])
+        return float((counted & self.relevant).sum() / counted.sum())
 
 
 def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: bool) -> TopDocuments | None:
@@ -153,7 +211,11 @@ def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: boo
     judged = np.isin(np.arange(table.size), table.places[table.spans[-1]])
     relevant = judged & (table.scores_of(-1) >= least_relevant(inputs, joined.measures[0]))
     whole = runs if getattr(joined.measures[0], "cutoff", None) else inputs.runs
-    return TopDocuments(joined.systems, table, shown, judged, relevant, whole, has_zeros, depth)
+
+    def deep_lists(system: str, queries: Collection[str]) -> Mapping[str, Sequence[str]]:
+        return top_lists(inputs.runs[system], replace(options, depth=None), queries, LARGEST_POOL)
+
+    return TopDocuments(joined.systems, table, shown, judged, relevant, whole, has_zeros, depth, deep_lists)
 
 
 def top_lists(run: Run, options: ReadOptions, queries: Collection[str], depth: int) -> dict[str, list[str]]:
@@ -260,16 +322,15 @@ class _PossibleFindings:
         if self.sampled is None or not any(_suspects(choice, self.sampled)) or (tops := self.tops) is None:
             return None, False
         finding = None
-        for chosen, other in _suspects(choice, tops):
-            case = _Suspicion(self.inputs, self.whole, self.data, choice, tops, chosen, other)
+        for pair in _suspects(choice, tops):
+            case = _Suspicion(self.inputs, self.whole, self.data, choice, tops, pair)
             needed = case.needed_share()
             if needed is None and not case.is_one_pool:
                 continue
-            is_clear = not tops.few_are_known or case.is_hardly_judged or (tops.has_zeros and tops.are_short)
-            is_near = is_clear or case.is_refuted(2 * chosen.relevant / chosen.shown)
+            is_clear = not tops.few_are_known or case.is_hardly_judged or (pair.has_zeros and tops.are_short)
+            is_near = is_clear or case.is_refuted(2 * case.relevant_share)
             shown = is_near or case.is_unknown or needed is None
-            grade = case.grade if case.grade > tops.usual_grade and self.whole.measures[0].kind == "graded" else None
-            rival = UnjudgedRival(chosen, other, needed, tops.has_zeros, tops.depth, shown, choice.claim, grade)
+            rival = case.finding(needed, is_near=shown)
             finding = rival if finding is None or rival.is_near else finding
             if case.is_perfect or (needed is not None and (is_clear or (case.is_unknown and is_near))):
                 return finding, True
@@ -289,14 +350,38 @@ def _every_nth(joined: JoinedValues) -> JoinedValues:
     return only_queries(joined, [not at % step for at in range(len(joined.queries))])
 
 
-def _suspects(choice: ChosenSystems, tops: TopDocuments) -> Iterator[tuple[OwnDocuments, OwnDocuments]]:
-    """Own documents of each chosen system and of a rival of which far fewer are known."""
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Own documents of a chosen system and of a rival of which far fewer are known; `pool_depth` as in `UnjudgedRival`."""
+
+    chosen: OwnDocuments
+    other: OwnDocuments
+    has_zeros: bool
+    pool_depth: int | None = None
+
+
+def _suspects(choice: ChosenSystems, tops: TopDocuments) -> Iterator[_Pair]:
+    """The pairs of a chosen system and a rival of whose own documents far fewer are known.
+
+    If nearly every known document is in a top of the chosen system that is longer than that of the measure, perhaps only this
+    pool was judged, and the rival's documents in it say nothing of the others.
+    """
     index = {name: at for at, name in enumerate(tops.systems)}
     for name in choice.systems:
         for rival in (*choice.others, *(system for system in choice.systems if system != name)):
-            chosen, other = (tops.own_documents(*pair) for pair in ((index[name], index[rival]), (index[rival], index[name])))
-            if chosen.known and other.shown and other.share < _LEAST_SHARE[tops.has_zeros] * chosen.share:
-                yield chosen, other
+            first, second = index[name], index[rival]
+            has_zeros = tops.pair_has_zeros(first, second)
+            chosen = tops.own_documents(first, second, has_zeros=has_zeros)
+            other = tops.own_documents(second, first, has_zeros=has_zeros)
+            if not chosen.known or not other.shown:
+                continue
+            if other.share < _LEAST_SHARE[has_zeros] * chosen.share:
+                yield _Pair(chosen, other, has_zeros)
+            if other.shown < _MIN_OWN or (pool := tops.pool(first)) is None:
+                continue
+            outside = tops.own_documents(second, first, has_zeros=has_zeros, outside_pool=True)
+            if outside.shown >= _MIN_OWN and outside.share < _HARDLY_JUDGED * chosen.share:
+                yield _Pair(chosen, outside, has_zeros, pool[0])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -308,23 +393,27 @@ class _Suspicion:
     data: DecisionData
     choice: ChosenSystems
     tops: TopDocuments
-    chosen: OwnDocuments
-    other: OwnDocuments
+    pair: _Pair
 
     @property
     def is_hardly_judged(self) -> bool:
         """Whether hardly one of many own documents of the rival was judged, although zeros were."""
-        return self.tops.has_zeros and self.other.shown >= _MIN_OWN and self.other.share < _HARDLY_JUDGED
+        return self.pair.has_zeros and self.pair.other.shown >= _MIN_OWN and self.pair.other.share < _HARDLY_JUDGED
 
     @property
     def is_unknown(self) -> bool:
-        """Whether none of many own documents of the rival is known to be relevant."""
-        return not self.other.relevant and self.other.shown >= _MIN_OWN
+        """Whether none of many own documents of the rival is known to be relevant, or hardly one outside the judged pool."""
+        return self.pair.pool_depth is not None or (not self.pair.other.relevant and self.pair.other.shown >= _MIN_OWN)
+
+    @property
+    def relevant_share(self) -> float:
+        """The relevant share of the chosen system's own documents as far as they were judged."""
+        return self.tops.relevant_share(*(self.whole.systems.index(own.system) for own in (self.pair.chosen, self.pair.other)))
 
     @property
     def is_any_possible(self) -> bool:
         """Whether nothing is known of the rival's own documents, so that each may be relevant, and of the highest grade."""
-        return self.is_hardly_judged or (self.is_unknown and not self.tops.has_zeros)
+        return self.is_hardly_judged or (self.is_unknown and not self.pair.has_zeros)
 
     @property
     def grade(self) -> int:
@@ -338,29 +427,43 @@ class _Suspicion:
 
         Queries whose relevant documents only others show are then missing in the judgements.
         """
-        shown = self.tops.tops[self.whole.systems.index(self.chosen.system)]
-        return not self.tops.has_zeros and not (self.tops.relevant & ~shown).any()
+        shown = self.tops.tops[self.whole.systems.index(self.pair.chosen.system)]
+        return not self.pair.has_zeros and not (self.tops.relevant & ~shown).any()
 
     @property
     def is_perfect(self) -> bool:
         """Whether every known relevant document stands above all others in the chosen system, as if it had been judged alone."""
         if not self.is_one_pool:
             return False
-        ranks = self.tops.table.ranks[self.whole.systems.index(self.chosen.system)][self.tops.relevant]
+        ranks = self.tops.table.ranks[self.whole.systems.index(self.pair.chosen.system)][self.tops.relevant]
         return bool((ranks <= np.bincount(self.tops.queries_of_relevant)[self.tops.queries_of_relevant]).all())
+
+    def finding(self, needed: float | None, *, is_near: bool) -> UnjudgedRival:
+        """The rival that may not have been judged."""
+        pair, tops = self.pair, self.tops
+        grade = self.grade if self.grade > tops.usual_grade and self.whole.measures[0].kind == "graded" else None
+        claim = self.choice.claim
+        return UnjudgedRival(pair.chosen, pair.other, needed, pair.has_zeros, tops.depth, is_near, claim, grade, pair.pool_depth)
 
     def needed_share(self) -> float | None:
         """The smallest share of the rival's unjudged own documents that, if relevant, refutes what is claimed."""
-        steps = _STEPS + _FURTHER_STEPS if self.is_any_possible else _STEPS
+        steps = _STEPS + _FURTHER_STEPS if self.is_any_possible else _STEPS + self._steps_as_judged
         return steps[bisect_left(steps, True, key=self.is_refuted)] if self.is_refuted(steps[-1]) else None
+
+    @property
+    def _steps_as_judged(self) -> tuple[float, ...]:
+        """The share of relevant ones among the rival's judged documents, if it is larger than the usual steps."""
+        share = self.pair.other.relevant / self.pair.other.known if self.pair.has_zeros and self.pair.other.known else 0.0
+        return (*(step for step in _FURTHER_STEPS if step < share), share) if share > _STEPS[-1] else ()
 
     def is_refuted(self, share: float) -> bool:
         """Whether the claim on the chosen system fails if so many unjudged documents of the rival are relevant.
 
         It is that its risk is within its limit, or that it is significantly better.
         """
-        chosen, other = pair = [self.whole.systems.index(documents.system) for documents in (self.chosen, self.other)]
-        docs = np.flatnonzero(self.tops.own(other, chosen) & ~self.tops.judged)
+        chosen, other = pair = [self.whole.systems.index(documents.system) for documents in (self.pair.chosen, self.pair.other)]
+        own = self.tops.own(other, chosen, outside_pool=self.pair.pool_depth is not None)
+        docs = np.flatnonzero(own & ~self.tops.judged)
         picked = docs[np.arange(len(docs)) * _GOLDEN % 1.0 < share]
         values = self.data.oriented(self.whole.values[0]).copy()
         values[:, pair] = self.data.oriented(_values_with(self.inputs, self.whole, self.tops, picked, self.grade, pair))

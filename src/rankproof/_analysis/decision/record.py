@@ -200,7 +200,8 @@ class UnjudgedRival:
     If `needed` of the other system's unjudged own documents are relevant, the `claim` on the chosen one fails: that its risk is
     within its limit ("safe"), or that it is significantly better. None: no share does, but the chosen system shows every known
     relevant document, as if only its own were judged. `is_near` says whether that could well be; else it is a detail. `grade` is
-    the grade of these documents, None for the usual one of relevant documents.
+    the grade of these documents, None for the usual one of relevant documents. `pool_depth` is the top of the chosen system that
+    holds nearly every known document, where the measure looks less deep: `other` are then documents outside of it.
     """
 
     chosen: OwnDocuments
@@ -211,6 +212,7 @@ class UnjudgedRival:
     is_near: bool = True
     claim: UnjudgedClaim = "safe"
     grade: int | None = None
+    pool_depth: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -351,8 +351,12 @@ def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:
         all_known = f"Every document that is known to be relevant is in the top {finding.depth} of {name}"
         return f"{rival} may not have been judged. {all_known}; perhaps only its documents were judged"
     only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {state}"
+    known = f"of those of {rival} {other.known:,} of {other.shown:,}"
+    if finding.pool_depth is not None:
+        only = f"98% of the documents that are {state} are in the top {finding.pool_depth} of {name}"
+        known = f"of the others in the top {finding.depth} of {rival} {other.known:,} of {other.shown:,} are"
     share = f"{100 * finding.needed:.0f}% of the unjudged ones"
     risky = f"the risk of {name} is above {limit_text(limit)}"
     relevant = "are relevant" if finding.grade is None else f"have grade {finding.grade}"
     if_relevant = f"If {share} {relevant}, {risky if finding.claim == 'safe' else f'{name} is not shown to be better'}"
-    return f"{rival} may not have been judged. {only}; of those of {rival} {other.known:,} of {other.shown:,}. {if_relevant}"
+    return f"{rival} may not have been judged. {only}; {known}. {if_relevant}"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from rankproof._align.hits import Hits
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.traffic.drift import SampleCheck
+from rankproof._data.arrays import id_hash
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Judgement, Qrels
@@ -156,7 +161,7 @@ _TABLE: RecordTable[Check] = RecordTable(
     "check",
     "rankproof.doctor_checks",
     f"{__package__}.checks",
-    first=("identifiers", "documents", "queries", "judgements", "rankings", "encoders"),
+    first=("documents", "queries", "judgements", "rankings", "encoders"),
 )
 
 
@@ -346,3 +351,35 @@ def _run(name: str, scores: Mapping[str, Scores], *, worst_first: bool) -> Run:
 
 def _system_run(name: str, run: Run, facts: Mapping[str, Any]) -> SystemRun:
     return SystemRun(name, "retrieval", {}, run, {}, 0.0, 0, None, None, facts)
+
+
+_WORD = re.compile(r"\w+")
+_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
+
+
+def normalised_text(text: str) -> str:
+    """The text without differences in case, white space and Unicode form."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def repeated_positions(texts: Iterable[str], count: int) -> list[int]:
+    """The positions of texts that occur more than once, by their hash, so that no text stays in memory."""
+    hashes = np.fromiter((id_hash(text.encode(errors="surrogatepass")) for text in texts), np.uint64, count)
+    _, which, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    positions: list[int] = np.flatnonzero(counts[which] > 1).tolist()
+    return positions
+
+
+def words_of(text: str) -> list[str]:
+    """The normalised words without punctuation."""
+    return _WORD.findall(normalised_text(text))
+
+
+def normalised_id(name: str) -> str:
+    """The id without differences in case, white space and Unicode form."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def normalised_id_or_number(name: str) -> str:
+    """The normalised id without leading zeros of numbers."""
+    return _ZEROS.sub("", normalised_id(name))

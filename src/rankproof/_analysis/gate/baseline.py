@@ -13,7 +13,7 @@ import numpy as np
 
 from rankproof._analysis.compare.decision_data import only_systems
 from rankproof._analysis.compare.joined_values import answer_values, unanswerable_questions, with_first_answers
-from rankproof._analysis.compare.unjudged_documents import top_lists
+from rankproof._analysis.compare.unjudged_documents import USUAL_DEPTH, top_lists
 from rankproof._analysis.compare.value_judge import judge_of_values
 from rankproof._analysis.inputs import AnalysisInput, checked_system, different_data
 from rankproof._data import format_versions
@@ -202,6 +202,8 @@ def _with_tops(inputs: AnalysisInput, system: SavedValues) -> SavedValues:
     depth = None if primary is None else getattr(parse_measure(primary), "cutoff", None)
     if depth is None or system.name not in inputs.runs or inputs.read_options.judged_only:
         return system
+    # A pool of judged documents may be deeper than the measure.
+    depth = max(int(depth), USUAL_DEPTH)
     tops = top_lists(inputs.runs[system.name], inputs.read_options, inputs.result.queries, depth)
     return replace(system, tops=tops, depth=depth)
 
@@ -246,6 +248,7 @@ def different_settings(new: Baseline, other: Baseline) -> str:
 
 
 FORMAT = "rankproof-baseline"
+_ROUNDING = 1e-9
 _SAVE_AGAIN = "the file is damaged or was edited: save the baseline again with rankproof gate --save FILE"
 
 
@@ -434,8 +437,11 @@ def _check_value(name: str, measure: _MeasureDocument, weights: Mapping[str, flo
     if weights and not weights.keys() >= measure.per_query.keys():
         raise values.error("a query has no weight")
     try:
-        summary = _summary(parse_stored_measures([name])[0], measure.per_query, weights)
+        parsed = parse_stored_measures([name])[0]
     except UsageError as error:
         raise values.error(error.what) from None
+    if parsed.is_fraction and not all(-_ROUNDING <= value <= 1 + _ROUNDING for value in measure.per_query.values()):
+        raise values.error(f"{name} has a value that is not between 0 and 1")
+    summary = _summary(parsed, measure.per_query, weights)
     if summary != measure.value:
         raise values.error(f"{name} is {measure.value}, but its queries give {summary}")

@@ -25,7 +25,13 @@ from rankproof._analysis.compare.joined_values import (
 )
 from rankproof._analysis.compare.judged_decision import labelled_data
 from rankproof._analysis.compare.people_labels import PeopleValues
-from rankproof._analysis.compare.unjudged_documents import ChosenSystems, audit_command, top_lists, unjudged_rival
+from rankproof._analysis.compare.unjudged_documents import (
+    LARGEST_POOL,
+    ChosenSystems,
+    audit_command,
+    top_lists,
+    unjudged_rival,
+)
 from rankproof._analysis.decision.decide import (
     MAX_FAILED,
     MIN_QUERIES,
@@ -56,12 +62,12 @@ from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._data.validation import ReadOptions
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
-from rankproof._statistics.correction import CORRECTIONS
 from rankproof._statistics.decision_rule import LOOK_LIMITS, Margin, PairEstimates, group_means, pair_estimates
 from rankproof._statistics.gate_rule import MAX_RISK, GateOutcome, PairedChange, change_of_pair
 from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
 from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof._statistics.means import are_even_weights, effective_size, weighted_mean
+from rankproof._statistics.paired import CORRECTIONS
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
@@ -296,11 +302,8 @@ class ChangeInput:
         if is_sure or cutoff > before.depth or whole.systems[0] not in self.inputs.runs:
             return change
         name, saved = whole.systems
-        now = top_lists(self.inputs.runs[name], self.inputs.read_options, whole.queries, int(cutoff))
-        tops: dict[str, Mapping[str, Sequence[str]]] = {
-            name: now,
-            saved: {query: docs[: int(cutoff)] for query, docs in before.tops.items()},
-        }
+        now = top_lists(self.inputs.runs[name], self.inputs.read_options, whole.queries, max(int(cutoff), LARGEST_POOL))
+        tops: dict[str, Mapping[str, Sequence[str]]] = {name: now, saved: before.tops}
         inputs = replace(self.inputs, runs={key: _as_run(key, lists) for key, lists in tops.items()}, read_options=ReadOptions())
         systems = (name, saved) if outcome == "passed" else (saved, name)
         choice = ChosenSystems(systems[:1], systems[1:], change.margin)

@@ -12,7 +12,7 @@ from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.decision_data import only_systems, systems_without_documents, with_relevant_documents
 from rankproof._analysis.compare.joined_values import NO_ANSWER, weight_notes
 from rankproof._analysis.compare.look_log import Look, logged_gate, sampled_queries
-from rankproof._analysis.compare.value_judge import judge_of_values
+from rankproof._analysis.compare.value_judge import judge_of_values, unknown_judges_text
 from rankproof._analysis.gate.anchor import check_anchor, save_alarms, with_alarms
 from rankproof._analysis.gate.baseline import (
     Baseline,
@@ -176,13 +176,11 @@ def _judged(
             judged_checks.append(check)
         else:
             is_other = saved.get(measure, now[measure]) != now[measure]
-            judged_checks.append(by_judge(check, _judge_of(inputs, measure), is_other=is_other))
+            stored = inputs.result.systems[0].measures[measure]
+            judge = str(judge_of_values(inputs, stored.measure, stored.query_ids))
+            question = unknown_judges_text(inputs, stored.measure, stored.query_ids)
+            judged_checks.append(by_judge(check, judge, question, is_other=is_other))
     return judged_checks
-
-
-def _judge_of(inputs: AnalysisInput, measure: str) -> str:
-    stored = inputs.result.systems[0].measures[measure]
-    return str(judge_of_values(inputs, stored.measure, stored.query_ids))
 
 
 def _threshold_checks(

@@ -231,8 +231,8 @@ def _is_significant_drop(change: BaselineChange | None) -> bool:
     return change is not None and bool(change.is_worse) and change.p_adjusted is not None and change.p_adjusted <= ALPHA
 
 
-def by_judge(check: GateCheck, judge: str, *, is_other: bool = False) -> GateCheck:
-    """The check on values of a machine judge, with people's labels if they correct it.
+def by_judge(check: GateCheck, judge: str, question: str = "", *, is_other: bool = False) -> GateCheck:
+    """The check on values of a machine judge, with people's labels if they correct it; `question` asks who unknown judges are.
 
     If people have not checked the judge, a pass is unsure and a failure is by that judge. If the baseline has another judge,
     nothing is sure.
@@ -252,7 +252,8 @@ def by_judge(check: GateCheck, judge: str, *, is_other: bool = False) -> GateChe
     if check.result == "failed":
         return replace(unchecked, sentence=f"{by_unchecked_judge(judge)}, {stated}.")
     why = f"unsure ({labels.label_gap or NOT_CHECKED}): {name} gave the values, and people have not checked it"
-    return replace(unchecked, result="unsure", sentence=f"{stated}; {why}{' in both builds' if labels.label_gap else ''}.")
+    sentence = f"{stated}; {why}{' in both builds' if labels.label_gap else ''}. {question}"
+    return replace(unchecked, result="unsure", sentence=sentence.rstrip())
 
 
 def describe_change(change: BaselineChange) -> str:

@@ -11,8 +11,7 @@ from rankproof._analysis.online.metrics import NetPreference
 from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._importers.search_log.columns import chunks
 from rankproof._importers.search_log.log import NO_TEAM, SHARED, Codes, Draft, Events, SearchLog
-from rankproof._interleaving.credit import pairwise_credit, probabilistic_credit
-from rankproof._interleaving.methods import PAIRWISE, PROBABILISTIC
+from rankproof._interleaving.methods import PAIRWISE, PROBABILISTIC, pairwise_credit, probabilistic_credit
 from rankproof._statistics.options import USUAL_USERS
 
 _SAME_CREDIT = 1e-9

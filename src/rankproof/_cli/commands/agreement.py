@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 
 from rankproof._cli.inputs import show_tables
-from rankproof._cli.output import (
+from rankproof._cli.parser import Command
+from rankproof._cli.terminal import (
+    Terminal,
     add_details_option,
     add_format_option,
     add_output_option,
@@ -13,8 +15,6 @@ from rankproof._cli.output import (
     is_summary_view,
     summary_tables,
 )
-from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
 
 USAGE = "JUDGEMENTS… [--details] [--format FORMAT] [-o FILE]"
 EXAMPLES = """\

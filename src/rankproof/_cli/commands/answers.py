@@ -10,15 +10,20 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.answer_inputs import AnswerSource, add_answer_inputs, chosen_measures, read_answer_source
-from rankproof._cli.claim_judging import add_judge_options, answer_judges, check_judge_options, estimated_cost
+from rankproof._cli.claim_judging import (
+    add_judge_options,
+    answer_judges,
+    check_draft_options,
+    check_judge_options,
+    draft_nuggets,
+    estimated_cost,
+)
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.flags import add_flags, add_option
 from rankproof._cli.inputs import show_tables
-from rankproof._cli.nugget_drafts import check_draft_options, draft_nuggets
 from rankproof._cli.options import add_decision_options, decision_options, look_log
-from rankproof._cli.output import add_format_option, add_output_option, show_value_notes
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_format_option, add_output_option, show_value_notes
 from rankproof._data.validation import LOG
 from rankproof.errors import UsageError, escape_invisible
 
@@ -152,7 +157,7 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
 
 def _write_varied(source: AnswerSource, args: argparse.Namespace, terminal: Terminal) -> None:
     """Writes a log for each way to change the contexts."""
-    from rankproof._analysis.answers.varied_contexts import log_blocks, varied_logs
+    from rankproof._analysis.answers.logged_answers import log_blocks, varied_logs
     from rankproof._data.text import pluralise
     from rankproof._io.files import write_blocks
 
@@ -192,7 +197,7 @@ class _Trust:
 
 def _trust(source: AnswerSource, answer_input: AnswerInput, how: AnswerJudges, args: argparse.Namespace) -> _Trust:
     """The agreement of the judges with the labels, and how much their verdicts vary."""
-    from rankproof._analysis.answers.noise import noise_tables, repeated_measures, same_model_notes
+    from rankproof._analysis.answers.judge_reliability import noise_tables, repeated_measures, same_model_notes
     from rankproof._analysis.answers.trust import TrustReport, trust_report
     from rankproof._analysis.compare.people_labels import present_labels
 
@@ -210,7 +215,7 @@ def _noises(
     source: AnswerSource, answer_input: AnswerInput, how: AnswerJudges, args: argparse.Namespace
 ) -> tuple[JudgeNoise, ...]:
     """How much the values change if the judges are asked again about a sample of the questions."""
-    from rankproof._analysis.answers.noise import SAMPLE, judge_noise, repeated_measures
+    from rankproof._analysis.answers.judge_reliability import SAMPLE, judge_noise, repeated_measures
 
     measures = repeated_measures(answer_input.inputs.result)
     if not measures or how.judge_of is None:
@@ -290,9 +295,8 @@ def _show(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal)
 
 def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Trust, args: argparse.Namespace) -> Iterator[Table]:
     """The means, then why they are what they are."""
-    from rankproof._analysis.answers.costs import cost_table
+    from rankproof._analysis.answers.log_tables import cost_table, search_calls_table
     from rankproof._analysis.answers.quality import claim_means_table, means_table
-    from rankproof._analysis.answers.search_calls import search_calls_table
     from rankproof._analysis.decision.repeats import result_repeats_tables
 
     if _is_of_claims(answer_input):
@@ -317,8 +321,8 @@ def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Tr
 
 def _session_tables(answer_input: AnswerInput, comparison: Comparison | None, level: float) -> list[Table]:
     """Measures of whole sessions by the measure that decides; none without sessions of several turns."""
-    from rankproof._analysis.answers.session_tables import session_tables
-    from rankproof._analysis.compare.sessions import sessions_of
+    from rankproof._analysis.answers.log_tables import session_tables
+    from rankproof._analysis.compare.counted_queries import sessions_of
 
     inputs = answer_input.inputs
     sessions = sessions_of(inputs.result.queries, inputs.texts)
@@ -337,7 +341,7 @@ def _primary(answer_input: AnswerInput, comparison: Comparison | None) -> str:
 
 def _context_tables(answer_input: AnswerInput, comparison: Comparison | None, level: float) -> Iterator[Table]:
     """The contexts that claims rest on, and what the place of the first relevant one does."""
-    from rankproof._analysis.answers.context_places import first_relevant_table, support_table
+    from rankproof._analysis.answers.log_tables import first_relevant_table, support_table
 
     tables = (support_table(answer_input), first_relevant_table(answer_input, _primary(answer_input, comparison), level))
     yield from (table for table in tables if table is not None)
@@ -441,7 +445,7 @@ def _segment_tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iter
     from rankproof._analysis.options import SegmentOptions
     from rankproof._analysis.query_groups import group_queries
     from rankproof._analysis.segments import segments
-    from rankproof._results.csv_files import GROUP_COLUMNS
+    from rankproof._results.system_files import GROUP_COLUMNS
 
     inputs = answer_input.inputs
     texts: Mapping[str, Query] = inputs.texts or {}

@@ -6,9 +6,8 @@ import argparse
 
 from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
-from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_details_option, is_summary_view, show_value_notes, summary_tables
 
 USAGE = "RESULTS… | QRELS RUN… [--tools] [--ties] [--unjudged] [--judge-next N] [options]"
 EXAMPLES = """\

@@ -10,9 +10,8 @@ from rankproof._cli.options import (
     DEFAULT_SPLIT,
     read_dataset_or_sample,
 )
-from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_details_option, is_summary_view, show_value_notes, summary_tables
 
 USAGE = "RESULTS… | QRELS RUN… [--documents N] [--dataset FOLDER] [options]"
 EXAMPLES = """\

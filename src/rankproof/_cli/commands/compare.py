@@ -14,9 +14,8 @@ from rankproof._cli.inputs import (
     read_input_with_texts,
 )
 from rankproof._cli.options import add_decision_options, add_segment_options, decision_options, look_log, requested_groupings
-from rankproof._cli.output import machine_judgement_notes, write_or_show
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._cli.terminal import STDOUT, Terminal, machine_judgement_notes, write_or_show
 from rankproof._data.validation import LABELS, LOG
 
 if TYPE_CHECKING:

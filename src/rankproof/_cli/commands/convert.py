@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rankproof._cli.flags import GRADES, add_flags
-from rankproof._cli.output import check_output
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, check_output
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def _convert(args: argparse.Namespace, target: str) -> ConvertResult:
 
 @contextmanager
 def _folder() -> Iterator[str]:
-    from rankproof._io.temporary import working_folder
+    from rankproof._io.paths import working_folder
 
     with working_folder() as folder:
         yield folder.path

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import add_analysis_options, check_exists, read_input, show_tables
-from rankproof._cli.output import add_details_option, check_output, is_summary_view, show_value_notes
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_details_option, check_output, is_summary_view, show_value_notes
 from rankproof.errors import InputError, UsageError
 
 if TYPE_CHECKING:

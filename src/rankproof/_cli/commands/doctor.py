@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from rankproof._cli.flags import add_flags, judgement_options
 from rankproof._cli.inputs import add_analysis_options, check_result_document, read_input, show_tables
 from rankproof._cli.options import is_sample, read_dataset_or_sample
-from rankproof._cli.output import check_output
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, check_output
 from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def _read_input(args: argparse.Namespace, first: str) -> AnalysisInput:
 
 
 def _is_dataset(path: str) -> bool:
-    from rankproof._formats.dataset_files import is_irds_name
+    from rankproof._formats.detect import is_irds_name
     from rankproof._io.files import is_results_folder
 
     return is_sample(path) or is_irds_name(path) or (os.path.isdir(path) and not is_results_folder(path))

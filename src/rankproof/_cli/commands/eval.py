@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.flags import first_few
 from rankproof._cli.options import add_arguments, evaluate_options
-from rankproof._cli.output import check_output
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, check_output
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,11 +41,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         terminal.say(f"usage: rankproof eval {USAGE}\n{_HINT}; every option: rankproof eval --help")
         return UsageError.exit_code
     from rankproof._cli.inputs import cutoff_notes
-    from rankproof._cli.output import show_result
     from rankproof._cli.progress import ReadProgress
+    from rankproof._cli.terminal import show_result
     from rankproof._evaluation.evaluate import evaluate_runs
     from rankproof._evaluation.user_forms import name_runs_uniquely, queries_of_judgements, with_own_weights
-    from rankproof._formats.dataset_files import qrels_file
+    from rankproof._formats.detect import qrels_file
     from rankproof.measures._trec_names import with_default_cutoffs
 
     with ExitStack() as stack:

@@ -14,9 +14,8 @@ from rankproof._cli.inputs import (
     show_tables,
     with_run_texts,
 )
-from rankproof._cli.output import show_value_notes
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, show_value_notes
 from rankproof._registry import arguments_of
 from rankproof.errors import UsageError
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.flags import add_flags, query_ids
 from rankproof._cli.inputs import ONE_INPUT_HELP, add_input_options, are_answer_measures, read_input, reevaluate
-from rankproof._cli.output import add_output_option, check_output, show_value_notes
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._cli.terminal import STDOUT, Terminal, add_output_option, check_output, show_value_notes
 from rankproof._render.formats import DEFAULT_MLFLOW_URI
 from rankproof.errors import UsageError
 
@@ -27,6 +26,7 @@ examples:
   rankproof export results --format markdown
   rankproof export results -o junit.xml
   rankproof export qrels.txt bm25.run dense.run -o table.tex
+  rankproof export answers --format claims-csv -o claims.csv
   rankproof export results --to mlflow --experiment search
 
 csv and parquet have one number per row: values and times of each query, means and costs of each

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.flags import add_flag, add_flags, first_few, flag_of
-from rankproof._cli.output import add_output_option, check_output
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._cli.terminal import STDOUT, Terminal, add_output_option, check_output
 from rankproof._data.text import pluralise
 from rankproof._evaluation.options import ReadArguments
 from rankproof._registry import Setting, loadable

@@ -20,9 +20,8 @@ from rankproof._cli.options import (
     requested_groupings,
     without_repeats,
 )
-from rankproof._cli.output import check_output, show_value_notes, write_or_show
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._cli.terminal import STDOUT, Terminal, check_output, show_value_notes, write_or_show
 from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:

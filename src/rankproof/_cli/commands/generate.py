@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.flags import add_flags
 from rankproof._cli.llm_options import add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
-from rankproof._cli.output import add_format_option, add_output_option
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_format_option, add_output_option
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._cli.progress import RunProgress
-    from rankproof._generate.output import check_new_folder
+    from rankproof._generate.generated_queries import check_new_folder
 
     # The command starts without the garbage collector; long work needs it.
     gc.enable()
@@ -81,7 +80,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _generated_tables(pipeline: GenerationPipeline, args: argparse.Namespace) -> list[Table]:
-    from rankproof._generate.output import cost_estimate_table, example_table, generated_table, write_generated
+    from rankproof._generate.generated_queries import cost_estimate_table, example_table, generated_table, write_generated
 
     if args.dry_run:
         return [cost_estimate_table(pipeline.wanted, pipeline.estimate(), pipeline.model)]

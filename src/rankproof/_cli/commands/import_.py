@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from rankproof._cli.flags import GRADES, add_flags, judgement_options
 from rankproof._cli.inputs import show_tables
 from rankproof._cli.options import without_repeats
-from rankproof._cli.output import add_format_option, add_output_option
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_format_option, add_output_option
 from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:

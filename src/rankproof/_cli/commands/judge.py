@@ -12,9 +12,8 @@ from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.flags import GRADES, add_flags, add_option, judgement_options
 from rankproof._cli.llm_options import add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
 from rankproof._cli.options import is_sample, read_dataset_or_sample
-from rankproof._cli.output import add_format_option, add_output_option, check_output
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_format_option, add_output_option, check_output
 from rankproof._data.text import pluralise
 from rankproof._evaluation.options import ReadArguments
 from rankproof._registry import Option

@@ -53,9 +53,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Serves the tools until standard input ends."""
     import gc
 
-    from rankproof._mcp.folders import Folders
     from rankproof._mcp.server import serve_tools
-    from rankproof._mcp.tools import TOOLS, Access
+    from rankproof._mcp.tools import TOOLS, Access, Folders
 
     gc.enable()
     if not args.folders:

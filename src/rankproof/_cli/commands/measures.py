@@ -52,7 +52,7 @@ def _prompt(measure: Measure) -> str:
 
     if not isinstance(measure, RubricGrade):
         return ""
-    from rankproof._judge.claims.rubrics import rubric_prompt
+    from rankproof._judge.claims.prompts import rubric_prompt
 
     system, prompt = rubric_prompt(measure.criterion)
     return f"\nWhat the judge reads of {measure.rubric}:\n\n{system}\n\n{prompt}\n"

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.flags import add_flags, values_of
 from rankproof._cli.options import without_repeats
-from rankproof._cli.output import add_format_option, check_output, write_or_show
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._cli.terminal import STDOUT, Terminal, add_format_option, check_output, write_or_show
 from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:

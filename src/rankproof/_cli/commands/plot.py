@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, get_args
 
 from rankproof._cli.flags import add_flag, add_flags, name_list
 from rankproof._cli.inputs import add_dataset_options, add_input_options, read_input_with_texts
-from rankproof._cli.output import add_format_option, add_output_option, show_value_notes
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_format_option, add_output_option, show_value_notes
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof._registry import Option, Setting
 from rankproof.errors import UsageError, for_message

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from rankproof._cli.flags import add_flags
 from rankproof._cli.inputs import show_tables
 from rankproof._cli.options import without_repeats
-from rankproof._cli.output import add_format_option, add_output_option, check_output
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_format_option, add_output_option, check_output
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.inputs import ONE_INPUT_HELP, add_dataset_options, add_input_options, dataset_of_runs
 from rankproof._cli.options import add_decision_options, decision_options
-from rankproof._cli.output import add_format_option, add_output_option, check_output, show_value_notes, write_or_show
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._cli.terminal import (
+    STDOUT,
+    Terminal,
+    add_format_option,
+    add_output_option,
+    check_output,
+    show_value_notes,
+    write_or_show,
+)
 from rankproof._report.summary_files import FORMATS, report_format
 from rankproof.errors import UsageError, escape_invisible
 

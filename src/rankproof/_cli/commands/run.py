@@ -10,15 +10,19 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.cost_estimate import show_cost_estimate
-from rankproof._cli.execution_options import add_execution_options, run_options, storage_options
+from rankproof._cli.execution_options import (
+    add_execution_options,
+    add_trust_option,
+    read_trusted_experiment,
+    run_options,
+    show_cost_estimate,
+    storage_options,
+)
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.flags import GRADES, add_flags, name_list, settings_by_name
 from rankproof._cli.options import add_decision_options, decision_options
-from rankproof._cli.output import FORMATS, add_format_option, add_measures_option, add_output_option, note_lines
 from rankproof._cli.parser import Command, unknown_name_error
-from rankproof._cli.terminal import Terminal
-from rankproof._cli.trust import add_trust_option, read_trusted_experiment
+from rankproof._cli.terminal import FORMATS, Terminal, add_format_option, add_measures_option, add_output_option, note_lines
 from rankproof._experiment.options import RunArguments
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 
@@ -257,7 +261,7 @@ def _default_experiment(args: argparse.Namespace, terminal: Terminal) -> Experim
 
 def _dataset(path: str | None) -> str | None:
     """The dataset as an absolute path, so that results folders can be moved."""
-    from rankproof._formats.dataset_files import SAMPLE, is_irds_name
+    from rankproof._formats.detect import SAMPLE, is_irds_name
     from rankproof._importers.registry import check_no_pattern
     from rankproof._io.file_errors import missing_fix
 

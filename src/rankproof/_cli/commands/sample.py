@@ -7,9 +7,8 @@ from typing import Any
 
 from rankproof._cli.flags import add_flags, values_of
 from rankproof._cli.options import without_repeats
-from rankproof._cli.output import add_format_option
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_format_option
 from rankproof.errors import UsageError
 
 USAGE = "LOG… [-n 300] [-o SET] | LOG… --check SET [options]"

@@ -7,9 +7,8 @@ import argparse
 from rankproof._cli.flags import add_flags, add_option, values_of
 from rankproof._cli.inputs import add_analysis_options, add_dataset_options, read_input_with_texts, show_tables
 from rankproof._cli.options import add_segment_options, requested_groupings
-from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._data.validation import BANDS, PROFILE
 
 USAGE = "RESULTS… | QRELS RUN… [--by FIELD] [-m MEASURES] [options]"

@@ -7,9 +7,8 @@ import argparse
 from rankproof._cli.flags import add_flags, values_of
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import add_decision_options, decision_options
-from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes
 from rankproof._cli.parser import Command
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.terminal import Terminal, add_details_option, is_summary_view, show_value_notes
 
 USAGE = "QRELS RUN RUN… | RESULTS… [--primary MEASURE] [--other-qrels FILE] [options]"
 EXAMPLES = """\

@@ -9,9 +9,13 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
+from rankproof._cli.execution_options import add_trust_option, read_trusted_experiment
 from rankproof._cli.flags import add_flags, name_list, settings_by_name
 from rankproof._cli.inputs import add_input_options
-from rankproof._cli.output import (
+from rankproof._cli.parser import Command
+from rankproof._cli.terminal import (
+    STDOUT,
+    Terminal,
     add_details_option,
     add_format_option,
     add_output_option,
@@ -20,15 +24,12 @@ from rankproof._cli.output import (
     summary_tables,
     write_or_show,
 )
-from rankproof._cli.parser import Command
-from rankproof._cli.terminal import STDOUT, Terminal
-from rankproof._cli.trust import add_trust_option, read_trusted_experiment
 from rankproof._experiment.options import ExecutionArguments
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._api.values import Tuning
-    from rankproof._tune.space import Space
+    from rankproof._tune.parameters import Space
     from rankproof._tune.tuning import TuningPlan
 
 

@@ -33,13 +33,12 @@ from rankproof._judge.claims.base import (
     source_characters,
     task_pieces,
 )
-from rankproof._judge.claims.rubrics import RUBRIC_PROMPT, RUBRIC_SYSTEM, rubric_ask
+from rankproof._judge.claims.prompts import RUBRIC_PROMPT, RUBRIC_SYSTEM, rubric_ask
 from rankproof._judge.judges import USE as GRADING
 from rankproof._judge.judges import LLMJudge, parse_grade
 from rankproof._llm.budget import Estimate
 from rankproof._llm.client import ReplyParseError
-from rankproof._llm.parsing import parse_int, parse_json, reply_text
-from rankproof._llm.prompts import is_truncated
+from rankproof._llm.prompts import is_truncated, parse_int, parse_json, reply_text
 from rankproof._llm.session import LLMSession
 from rankproof.errors import is_hidden
 from rankproof.models._chat.base import ChatModel, ChatReply

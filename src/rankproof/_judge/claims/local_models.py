@@ -34,7 +34,7 @@ from rankproof._judge.claims.base import (
 from rankproof._llm.budget import Estimate
 from rankproof.errors import UsageError
 from rankproof.models._base import Encoder, EncoderModel
-from rankproof.models._entailment import EntailmentModel, LoadedEntailment, entailment_by_name
+from rankproof.models._bert import EntailmentModel, LoadedEntailment, entailment_by_name
 from rankproof.models._registry import encoder_by_name
 
 _WHOLE = 1 << 30

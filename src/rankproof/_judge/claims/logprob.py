@@ -34,7 +34,7 @@ from rankproof._judge.claims.base import (
 )
 from rankproof._llm.budget import Estimate
 from rankproof._llm.client import MissingLogprobsError
-from rankproof._llm.parsing import yes_no_score
+from rankproof._llm.prompts import yes_no_score
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatModel, ChatReply
 

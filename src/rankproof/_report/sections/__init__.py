@@ -11,10 +11,15 @@ from rankproof._report.sections.decision import decision_section, pairs_section,
 from rankproof._report.sections.latency import latency_section, pareto_section
 from rankproof._report.sections.measures import definitions_section, measures_section, recall_section
 from rankproof._report.sections.movement import diagnosis_section, movement_section
-from rankproof._report.sections.provenance import judges_section, notes_section, provenance_section
+from rankproof._report.sections.provenance import (
+    judges_section,
+    no_judgements_section,
+    notes_section,
+    provenance_section,
+    unjudged_section,
+)
 from rankproof._report.sections.segments import segments_section
 from rankproof._report.sections.systems import chunks_section, steps_section, systems_section
-from rankproof._report.sections.unjudged import no_judgements_section, unjudged_section
 
 OPEN_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
     decision_section,

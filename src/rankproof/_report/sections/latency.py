@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from rankproof._analysis.pareto import dominated_by, pareto_front, stage_means, untimed_systems
-from rankproof._charts.latency import SystemTimes, shares_chart, spread_chart
+from rankproof._charts.latency import ParetoAxes, ParetoPoint, SystemTimes, pareto_chart, shares_chart, spread_chart
 from rankproof._charts.model import Chart, Medium
-from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import shown_time
 from rankproof._render.result import format_value
@@ -16,8 +15,9 @@ from rankproof._report.elements import (
     chart_of_widths,
     format_milliseconds,
     join_names,
+    pair_link,
+    queries_link,
 )
-from rankproof._report.links import pair_link, queries_link
 from rankproof.errors import for_message
 
 _STAGE_NOTES = {

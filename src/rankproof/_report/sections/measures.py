@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rankproof._analysis.band_tables import bands_tables
-from rankproof._analysis.bands import builtin_profiles
+from rankproof._analysis.bands import bands_tables, builtin_profiles
 from rankproof._analysis.values import best_systems, measure_results, oriented_value
+from rankproof._charts.curves import DEPTHS, recall_chart
+from rankproof._charts.draw import svg_of
 from rankproof._charts.model import Medium
-from rankproof._charts.recall import DEPTHS, recall_chart
 from rankproof._charts.rows import ValueRow, dot_chart
-from rankproof._charts.svg import svg_of
 from rankproof._data.table import Column, FilledColumn, Table, table_of_columns
 from rankproof._evaluation.result import MeasureResult
 from rankproof._render.measure_list import cutoff_reading, value_range
@@ -26,8 +25,9 @@ from rankproof._report.elements import (
     SvgChart,
     chart_of_widths,
     join_names,
+    pair_link,
+    queries_link,
 )
-from rankproof._report.links import pair_link, queries_link
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 

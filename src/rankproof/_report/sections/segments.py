@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rankproof._analysis.band_tables import describe_bands, profile_for, rated_measure
-from rankproof._analysis.bands import builtin_profiles
+from rankproof._analysis.bands import builtin_profiles, describe_bands, profile_for, rated_measure
 from rankproof._analysis.compare.counted_queries import conversations
 from rankproof._analysis.compare.decision_data import with_relevant_documents
 from rankproof._analysis.compare.joined_values import common_values, only_queries
@@ -16,14 +15,13 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.options import CompareOptions
 from rankproof._analysis.query_groups import COMPLEXITY, MIN_QUERIES, Grouping, default_grouping, group_queries
 from rankproof._analysis.segments import segments as analysed
-from rankproof._charts.heatmap import heat_levels
+from rankproof._charts.rows import heat_levels
 from rankproof._data.corpus import TextRecord
 from rankproof._data.table import CellValue, Column, Place, Table
 from rankproof._data.text import format_value
 from rankproof._render.table import format_item
 from rankproof._report.context import MANY_QUERIES, ReportContext, segment_options
-from rankproof._report.elements import MANY_SYSTEMS, Section
-from rankproof._report.links import queries_link
+from rankproof._report.elements import MANY_SYSTEMS, Section, queries_link
 from rankproof._statistics.options import MIN_SAMPLES
 from rankproof.errors import UsageError
 

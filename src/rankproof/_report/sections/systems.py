@@ -12,17 +12,24 @@ from rankproof._data.table import CellValue, Column, FilledColumn, Table, table_
 from rankproof._data.text import pluralise, shown_time
 from rankproof._render.comparison import best_first
 from rankproof._render.result import format_value, measure_label, summary_table
-from rankproof._render.systems import approximate_search_notes, low_recall_notes
-from rankproof._render.systems_table import STAGE_MARK, chunks_table, stage_measures, systems_table
+from rankproof._render.systems import (
+    STAGE_MARK,
+    approximate_search_notes,
+    chunks_table,
+    low_recall_notes,
+    stage_measures,
+    systems_table,
+)
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import (
     Section,
     SvgChart,
     as_sentence,
     chart_of_widths,
+    linked,
+    pair_link,
     signed_difference,
 )
-from rankproof._report.links import linked, pair_link
 from rankproof._results.experiment_result import SystemRun, timed_queries
 from rankproof.errors import for_message
 from rankproof.measures._parse import parse_measure

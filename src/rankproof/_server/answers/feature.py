@@ -19,9 +19,8 @@ from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.label_tasks import draw_claims
 from rankproof._server.answers.preference_log import PREFERENCES_FILE, TIE, AnswerPreference, PreferenceLog, answers_digest
 from rankproof._server.answers.sides import AnswerSide, answer_items, answer_side
-from rankproof._server.api import ApiCall, ApiRoute, NoRequest
+from rankproof._server.api import ID_PATTERN, ApiCall, ApiRoute, Feature, NoRequest, Route
 from rankproof._server.cases.files import OpenLogs
-from rankproof._server.features import ID_PATTERN, Feature, Route
 from rankproof._server.judging_page import record_change
 from rankproof._server.label_log import LabelLog, build_claim_queue
 from rankproof._server.library import LibraryEntry, ResultsLibrary

@@ -11,22 +11,22 @@ from typing import Annotated
 from markupsafe import Markup
 
 from rankproof._analysis.compare.overview import Overview
-from rankproof._analysis.explain.pair import explain_pair
+from rankproof._analysis.explain.score import explain_pair
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._data.corpus import TextRecord
 from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.snippets import short_fields
-from rankproof._server.api import ApiCall, ApiRoute, NoRequest
-from rankproof._server.bench.queries import bench_measure, bench_view
-from rankproof._server.bench.rankings import (
+from rankproof._server.api import ApiCall, ApiRoute, Feature, NoRequest, Route
+from rankproof._server.bench.port import BenchPair, BenchView, DocumentPart
+from rankproof._server.bench.queries import (
     SideRanking,
+    bench_measure,
+    bench_view,
     document_part,
     sides_of,
     stored_ranking,
 )
-from rankproof._server.bench.records import BenchPair, BenchView, DocumentPart
-from rankproof._server.features import Feature, Route
 from rankproof._server.home import home_rows
 from rankproof._server.library import LibraryEntry, LruCache, ResultsLibrary, library_rows, results_stamp
 from rankproof._server.responses import HttpError, PageResponse, module_page

@@ -11,14 +11,18 @@ from rankproof._registry import Option
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.result_json import parse_stored_measures
 from rankproof._results.saved_cases import SavedCase, ranking_values
-from rankproof._server.api import ApiCall, ApiRoute, NoRequest
-from rankproof._server.cases.case_log import MAX_QUERY_LENGTH, CaseLog
-from rankproof._server.cases.files import BenchFiles
-from rankproof._server.cases.note_log import MAX_NOTE_LENGTH, MAX_TAG_LENGTH, MAX_TAGS, QueryNote
-from rankproof._server.features import Feature
-from rankproof._server.grade_scale import checked_grade
+from rankproof._server.api import ApiCall, ApiRoute, Feature, NoRequest
+from rankproof._server.cases.files import (
+    MAX_NOTE_LENGTH,
+    MAX_QUERY_LENGTH,
+    MAX_TAG_LENGTH,
+    MAX_TAGS,
+    BenchFiles,
+    CaseLog,
+    QueryNote,
+)
 from rankproof._server.judging_page import record_change
-from rankproof._server.judging_queue import scale_of
+from rankproof._server.judging_queue import checked_grade, scale_of
 from rankproof._server.library import LibraryEntry, ResultsLibrary
 from rankproof._server.responses import HttpError
 

@@ -19,9 +19,8 @@ from typing import Any
 
 from rankproof._io.cache_items import CacheHold
 from rankproof._io.files import file_sha256
-from rankproof._io.paths import cache_home
+from rankproof._io.paths import cache_home, temporary_folder
 from rankproof._io.strict_json import read_json_object
-from rankproof._io.temporary import temporary_folder
 from rankproof.errors import ExternalError, escape_invisible
 from rankproof.models._base import DownloadProgress, ReportStatus
 

@@ -14,9 +14,8 @@ import numpy as np
 from rankproof._data.arrays import FloatArray, Matrix
 from rankproof._version import __version__
 from rankproof.errors import ExternalError
-from rankproof.models._onnx.config import ACTIVATIONS, BertConfig
+from rankproof.models._onnx.config import ACTIVATIONS, BertConfig, TensorReader, open_weights
 from rankproof.models._onnx.folder import ModelFolder
-from rankproof.models._onnx.weights import TensorReader, open_weights
 from rankproof.models._tokenizer import Encoding
 
 Kernel = Literal["native", "numpy"]

@@ -30,7 +30,7 @@ from rankproof._io.strict_json import read_json_object
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
 from rankproof.models._device import DeviceOption, Placement, check_device, place
-from rankproof.models._onnx.weights import TensorReader, open_weights
+from rankproof.models._onnx.config import TensorReader, open_weights
 from rankproof.models._trained.shape import NetShape, parameter_count, tensor_sizes
 from rankproof.models._trained.tokenizers import (
     TOKENIZER_FILE,

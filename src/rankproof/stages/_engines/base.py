@@ -24,8 +24,7 @@ from rankproof._data.replies import lists_as_tuples
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id
 from rankproof._io.retry import RequestError
-from rankproof._llm.budget import Estimate, Usage
-from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.budget import CallTotals, Estimate, Usage
 from rankproof._llm.client import MAX_CONSECUTIVE_FAILURES, CachedClient
 from rankproof._llm.embedding import load_encoder
 from rankproof._registry import Option

@@ -8,8 +8,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from rankproof._analysis.doctor.check import CheckResult, DoctorInput, check_result, count_with_verb, doctor_check
-from rankproof._analysis.doctor.normalised_text import normalised_text, words_of
+from rankproof._analysis.doctor.check import (
+    CheckResult,
+    DoctorInput,
+    check_result,
+    count_with_verb,
+    doctor_check,
+    normalised_text,
+    words_of,
+)
 
 
 @doctor_check(

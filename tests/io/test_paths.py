@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rankproof._io.files import recover_folder, replace_folder, write_blocks
-from rankproof._io.temporary import is_temporary, remove_abandoned, temporary_file, temporary_folder, temporary_name
+from rankproof._io.paths import is_temporary, remove_abandoned, temporary_file, temporary_folder, temporary_name
 
 WRITING = """
 import sys, time
@@ -130,9 +130,9 @@ def test_a_file_that_another_process_removed_before_it_was_locked_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other process finds the new file without a lock, because its owner is just about to lock it."""
-    from rankproof._io import temporary
+    from rankproof._io import paths
 
-    real, found = temporary.try_lock, list[int]()
+    real, found = paths.try_lock, list[int]()
 
     def late(handle: int) -> bool:
         if not found:
@@ -140,7 +140,7 @@ def test_a_file_that_another_process_removed_before_it_was_locked_is_made_again(
         found.append(handle)
         return real(handle)
 
-    monkeypatch.setattr(temporary, "try_lock", late)
+    monkeypatch.setattr(paths, "try_lock", late)
     write_blocks(str(tmp_path / "out"), [b"whole"])
     assert len(found) == 2
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("out", b"whole")]
