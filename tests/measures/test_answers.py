@@ -22,17 +22,18 @@ from rankproof.measures._answers import (
     STOP_WORDS,
     AnswerCase,
     AnswerSimilarity,
+    CaseState,
     lcs_length,
     normalise_answer,
     shared_words,
     token_set_f1,
 )
+from rankproof.measures._citations import AnswerStateMeasure
 from rankproof.measures._claim_base import ClaimMeasure
-from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.measures._registry import default_answer_measures
 
 EVERY = ["EM", "F1(tokens='bag')", "F1(tokens='set')", "F1(tokens='set',stop_words='english')", "Contains", "ROUGE-L"]
-EVERY += ["Similarity(model='letters')", "CiteP", "CiteR"]
+EVERY += ["Similarity(model='letters')", "CiteP", "CiteR", "Evidence"]
 TEXT = EVERY[:6]
 WORDS = st.text(alphabet="abcAB ,.the", max_size=30) | st.text(max_size=20)
 IDS = st.lists(st.sampled_from("abcde"), max_size=4, unique=True).map(tuple)
@@ -203,6 +204,22 @@ def test_citations_are_compared_with_relevant_documents(
 ) -> None:
     case = AnswerCase("text", ("text",), cited, frozenset(relevant))
     assert (value("CiteP", case), value("CiteR", case)) == (precision, recall)
+
+
+@pytest.mark.parametrize("state", ["answered", "missing"])
+@pytest.mark.parametrize(
+    ("searched", "relevant", "expected"),
+    [
+        (frozenset("abx"), frozenset("abcd"), 0.5),
+        (frozenset("x"), frozenset("a"), 0.0),
+        (frozenset[str](), frozenset("a"), 0.0),
+        (frozenset("x"), frozenset[str](), None),
+    ],
+)
+def test_evidence_is_what_all_searches_found_also_without_an_answer(
+    state: CaseState, searched: frozenset[str], relevant: frozenset[str], expected: float | None
+) -> None:
+    assert value("Evidence", AnswerCase("", ("text",), (), relevant, state, searched=searched)) == expected
 
 
 def test_citations_of_a_question_without_relevant_documents_are_left_out() -> None:

@@ -126,6 +126,7 @@ FILES: Mapping[str, tuple[str, Callable[[Path], object]]] = {
     "`/dev/zero`": ("zero.txt", lambda path: path.symlink_to("/dev/zero")),
     "`/dev/urandom`": ("random.txt", lambda path: path.symlink_to("/dev/urandom")),
     "a socket": ("socket.txt", _socket),
+    "a named pipe that nobody writes": ("pipe.txt", os.mkfifo),
     "zeros, 1 TB, sparse": ("sparse.txt", _sparse),
     "gzip data of 1.7 GB: zeros": ("zeros.txt.gz", lambda path: path.write_bytes(_bomb(b"\0"))),
     "gzip data of 1.7 GB: one JSON value": ("value.json.gz", lambda path: path.write_bytes(_bomb(b"[],", b"["))),

@@ -16,7 +16,7 @@ from rankproof._data.wording.remarks import without_thinking
 from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import STOP_WORDS, AnswerCase
-from rankproof.measures._overlap import (
+from rankproof.measures._claim_base import (
     NUGGET_SHARE,
     OVERLAP,
     USEFUL_SHARE,

@@ -144,14 +144,20 @@ class ImportSource:
         return self.json_of(self.file).value
 
     def _source_of(self, path: str) -> ByteSource:
-        """The file at the path, opened once, as standard input cannot be opened again."""
+        """The file at the path, opened once: standard input cannot be opened again, and a pipe is waited for."""
         if path not in self._opened:
             (report,) = read_progress([path], self.storage.progress)
-            self._opened[path] = open_source(path, encoding=self.encoding, progress=report)
-        return self._opened[path]
+            try:
+                self._opened[path] = open_source(path, encoding=self.encoding, progress=report)
+            except InputError as error:
+                self._opened[path] = error
+        source = self._opened[path]
+        if isinstance(source, InputError):
+            raise source
+        return source
 
     @cached_property
-    def _opened(self) -> dict[str, ByteSource]:
+    def _opened(self) -> dict[str, ByteSource | InputError]:
         return {}
 
     @cached_property

@@ -24,6 +24,10 @@ _FILE_ERRORS: dict[str, tuple[str, str]] = {
         "split the file, free memory, or use a machine with more",
     ),
     "path": ("the path cannot be opened ({reason})", "check the path"),
+    "unwritten": (
+        "no program opened this named pipe for writing within {seconds} s",
+        "start the program that writes into it, or name a file",
+    ),
     "stdin-twice": ("standard input (-) is named twice", "use - for one argument, and a file for the other"),
     "cut": ("the {codec} stream ends early, after {lines} lines", "the file is truncated: copy or download it again"),
     "damaged": ("the {codec} data is corrupt after {lines} lines ({reason})", "copy or download the file again"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import stat
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import FileIO
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from rankproof._extras import extra
 from rankproof._io.file_errors import file_error
@@ -78,13 +80,45 @@ def _open_plain_file(path: str, folder: str) -> FileIO:
     return open_plain_file(path, folder)
 
 
+WRITER_SECONDS: Final = 10.0
+
+
+def open_input(path: str) -> FileIO:
+    """A file that the user names; a named pipe that no program opens for writing within ten seconds is an error."""
+    if not stat.S_ISFIFO(os.stat(path).st_mode):
+        return FileIO(path)
+    opened: list[FileIO | OSError] = []
+    # Opening waits for a writer and cannot be interrupted; a daemon thread does not keep the process from ending.
+    thread = threading.Thread(target=_open_into, args=(path, opened), daemon=True)
+    thread.start()
+    thread.join(WRITER_SECONDS)
+    is_unwritten = thread.is_alive()
+    if is_unwritten:
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        thread.join()
+    (file,) = opened
+    if isinstance(file, OSError):
+        raise file
+    if is_unwritten:
+        file.close()
+        raise file_error("unwritten", source=path, seconds=f"{WRITER_SECONDS:g}")
+    return file
+
+
+def _open_into(path: str, opened: list[FileIO | OSError]) -> None:
+    try:
+        opened.append(FileIO(path))
+    except OSError as error:
+        opened.append(error)
+
+
 class FileStream:
     """The bytes of a file; `progress` gets the bytes read and the total. With `folder`, it is a plain file in the folder."""
 
     def __init__(self, path: str, progress: ProgressCallback | None = None, folder: str | None = None) -> None:
         self._name, self._progress, self._read, self._memory = path, progress, 0, MemoryWatch(path)
         try:
-            self._file = FileIO(path) if folder is None else _open_plain_file(path, folder)
+            self._file = open_input(path) if folder is None else _open_plain_file(path, folder)
             self._total = os.fstat(self._file.fileno()).st_size
         except (OSError, ValueError) as error:
             raise open_error(error, path) from None

@@ -9,10 +9,11 @@ import tomllib
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from io import BufferedReader
 from typing import Any
 
 from rankproof._io.open import path_text
-from rankproof._io.streams import open_error
+from rankproof._io.streams import open_error, open_input
 from rankproof.errors import InputError, closest_name, for_message, is_hidden
 
 KeyPath = tuple[str | int, ...]
@@ -222,7 +223,7 @@ def _deep_key_line(text: str) -> int | None:
 
 def _read_bytes(source: str) -> bytes:
     try:
-        with open(source, "rb") as file:
+        with BufferedReader(open_input(source)) as file:
             content = file.read(MAX_TOML_BYTES + 1)
     except (OSError, ValueError) as error:
         raise open_error(error, source) from None

@@ -38,6 +38,7 @@ class AnswerCase:
     reference is known. `relevant` are the documents that should be cited, None where they are not known. `contexts` are the
     passages that the answer was generated from, best first: None where they are not known, empty where nothing was retrieved.
     `context_ids` are their ids. `cited_contexts` are the context numbers of the cited passages, 0 for one that is no context.
+    `searched` are the judged documents that all searches for the answer returned, or its contexts; None where they are not known.
     `repeat` numbers the answers of a system to the same question from 1.
     """
 
@@ -53,6 +54,7 @@ class AnswerCase:
     context_ids: tuple[str, ...] = ()
     cited_contexts: tuple[int, ...] = ()
     nuggets: tuple[Nugget, ...] | None = None
+    searched: frozenset[str] | None = None
     repeat: int = 1
 
     @property
