@@ -18,7 +18,7 @@ from rankproof._analysis.doctor.check import (
 )
 from rankproof._analysis.grade_order import is_against, order_of
 from rankproof._data.arrays import IntArray
-from rankproof._data.grades import describe_judges
+from rankproof._data.grades import describe_judges, judge_name
 
 
 @doctor_check(
@@ -68,7 +68,9 @@ def one_grade(inputs: DoctorInput) -> CheckResult:
 def by_machines(inputs: DoctorInput) -> CheckResult:
     """Judgements by a language model or word overlap."""
     labels, count = inputs.qrels.judge_counts(), sum(map(len, inputs.qrels.values()))
-    return check_result(list(labels), count, describe_judges(labels, count) if labels else "", count=sum(labels.values()))
+    return check_result(
+        list(map(judge_name, labels)), count, describe_judges(labels, count) if labels else "", count=sum(labels.values())
+    )
 
 
 @doctor_check(
