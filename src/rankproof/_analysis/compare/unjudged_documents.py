@@ -191,13 +191,11 @@ class TopDocuments:
         return OwnDocuments(self.systems[system], int(known.sum()), int(relevant.sum()), int(own.sum()))
 
     def relevant_share(self, system: int, rival: int) -> float:
-        """The relevant share of the system's own documents, down to the rank of nearly every relevant one."""
+        """The relevant share of the system's own documents, down to the rank of nearly every relevant one if many are."""
         own, ranks = self.own(system, rival), self.table.ranks_of(system)
-        found = np.sort(ranks[own & self.relevant])
-        if not len(found):
-            return 0.0
-        counted = own & (ranks <= found[math.ceil(_NEARLY_ALL * len(found)) - 1])
-        return float((counted & self.relevant).sum() / counted.sum())
+        relevant = np.sort(ranks[own & self.relevant])
+        last = relevant[math.ceil(_NEARLY_ALL * len(relevant)) - 1] if len(relevant) >= _MIN_OWN else self.depth
+        return len(relevant[relevant <= last]) / max(int((own & (ranks <= last)).sum()), 1)
 
 
 def _edge(known: IntArray, shown: IntArray, first: int, fewest: int) -> int | None:
