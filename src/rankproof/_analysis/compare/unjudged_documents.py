@@ -39,6 +39,8 @@ _MIN_RELEVANT = 2.0
 """With fewer known relevant documents per query, a poor rival and an unjudged one look alike."""
 _FEW_RESULTS = 2
 _MIN_OWN = 30
+_MIN_RELEVANT_OWN = 20
+"""So many relevant documents show how deep a system was judged."""
 _MANY_QUERIES = 5_000
 """Of more queries, every n-th is looked at first, which is faster."""
 _GOLDEN = (5**0.5 - 1) / 2
@@ -194,7 +196,7 @@ class TopDocuments:
         """The relevant share of the system's own documents, down to the rank of nearly every relevant one if many are."""
         own, ranks = self.own(system, rival), self.table.ranks_of(system)
         relevant = np.sort(ranks[own & self.relevant])
-        last = relevant[math.ceil(_NEARLY_ALL * len(relevant)) - 1] if len(relevant) >= _MIN_OWN else self.depth
+        last = relevant[math.ceil(_NEARLY_ALL * len(relevant)) - 1] if len(relevant) >= _MIN_RELEVANT_OWN else self.depth
         return len(relevant[relevant <= last]) / max(int((own & (ranks <= last)).sum()), 1)
 
 

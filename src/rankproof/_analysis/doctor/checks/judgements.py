@@ -84,7 +84,7 @@ def by_machines(inputs: DoctorInput) -> CheckResult:
 def reversed_grades(inputs: DoctorInput) -> CheckResult:
     """Whether every system ranks lower grades above higher ones, for all grades."""
     orders = {name: order_of(hits, inputs.rel) for name, hits in inputs.hits.items()}
-    if not all(order.is_reversed() for order in orders.values()):
+    if not all(order.is_reversed for order in orders.values()):
         return NOTHING_FOUND
     faults = [_fault(name, order.above, order.below) for name, order in orders.items()]
     return result_of_systems("every system ranks lower grades above higher ones", faults)
