@@ -35,7 +35,7 @@ def _decision(result: PreferenceResult, table: Table) -> Section:
         "Which system gives the better answers?",
         lead,
         (
-            KeyFigure("decision", _OUTCOMES.get(decision.outcome, "None"), ", ".join(decision.systems)),
+            KeyFigure("decision", _OUTCOMES.get(str(decision.outcome), "None"), ", ".join(decision.systems)),
             KeyFigure("questions", f"{decision.n:,}"),
         ),
         tuple(more),

@@ -9,13 +9,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.validation import checked_choice, checked_setting
+from rankproof._data.wording.stop_words import StopWords
 from rankproof._registry import Option, settings_of
 from rankproof._statistics.means import weighted_mean
 from rankproof.errors import UsageError, for_message
@@ -193,7 +194,7 @@ PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "gain": _gain,
     "weights": _weights,
     "tokens": _one_of("tokens", "bag", "set"),
-    "stop_words": _one_of("stop_words", "none", "english"),
+    "stop_words": _one_of("stop_words", *get_args(StopWords)),
     "model": _name_of("model", "an encoder", "minilm"),
     "judge": _name_of("judge", "a judge", "overlap"),
 }

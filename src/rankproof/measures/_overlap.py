@@ -10,7 +10,8 @@ from functools import cache, lru_cache
 from rankproof._data.claims import Claim, checkable_claims
 from rankproof._data.text import combining_marks, has_markup, unspaced_pattern, without_markup
 from rankproof._data.wording.remarks import is_heading, without_opening
-from rankproof.measures._answers import STOP_WORDS, composed_lowercase
+from rankproof._data.wording.stop_words import stop_words_of
+from rankproof.measures._answers import composed_lowercase
 
 OVERLAP = "overlap"
 """The judge that compares words."""
@@ -59,7 +60,7 @@ def _lowercase_words(text: str) -> Words:
         joined = [token for token in words if not token.isalnum()]
         words.difference_update(joined)
         words.update(word for token in joined for word in _token_words(token))
-    return frozenset(words.difference(STOP_WORDS["english"]))
+    return frozenset(words.difference(stop_words_of("english")))
 
 
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:[.,'][a-z0-9]+)*")
