@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import rankproof as rp
-from rankproof._analysis.answers.search_calls import trajectory
+from rankproof._analysis.answers.log_tables import trajectory
 from rankproof._data.answers import SearchCall
 from rankproof._statistics.intervals import mean_interval
 

@@ -24,7 +24,7 @@ from rankproof._data.sentences import sentences
 from rankproof._data.text import without_citations
 from rankproof._data.wording.stop_words import stop_words_of
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
-from rankproof._judge.claims.registry import judge_of
+from rankproof._judge.claims.base import judge_of
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
 from rankproof._statistics.agreement import Agreement, ScoredItem, auc

@@ -17,7 +17,7 @@ import pytest
 import rankproof
 from rankproof import errors, ir_eval, measures, models, plugins, stages, stores, types
 from rankproof._cli.main import main
-from rankproof._cli.registry import COMMANDS
+from rankproof._cli.parser import COMMANDS
 from rankproof._registry import arguments_of
 from support.signatures import named_types
 

@@ -28,8 +28,8 @@ from rankproof.measures._answers import (
     shared_words,
     token_set_f1,
 )
+from rankproof.measures._citations import AnswerStateMeasure
 from rankproof.measures._claim_base import ClaimMeasure
-from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.measures._registry import default_answer_measures
 
 EVERY = ["EM", "F1(tokens='bag')", "F1(tokens='set')", "F1(tokens='set',stop_words='english')", "Contains", "ROUGE-L"]

@@ -21,8 +21,7 @@ from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerCase, AnswerMeasure, CaseState, Encode
 from rankproof.measures._base import Measure, worst_value
-from rankproof.measures._claim_base import ClaimMeasure
-from rankproof.measures._overlap import OVERLAP
+from rankproof.measures._claim_base import OVERLAP, ClaimMeasure
 from rankproof.measures._parse import parse_measures
 from rankproof.measures._registry import default_answer_measures
 

@@ -17,7 +17,7 @@ from rankproof._data.wording.stop_words import stop_words_of
 from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerCase
-from rankproof.measures._overlap import (
+from rankproof.measures._claim_base import (
     NUGGET_SHARE,
     OVERLAP,
     USEFUL_SHARE,

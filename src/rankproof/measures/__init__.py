@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from rankproof.measures._base import RandomRanking as RandomRanking
     from rankproof.measures._base import SummaryKind as SummaryKind
     from rankproof.measures._base import SummedMeasure as SummedMeasure
+    from rankproof.measures._citations import AbstainP as AbstainP
+    from rankproof.measures._citations import AbstainR as AbstainR
+    from rankproof.measures._citations import AnswerRate as AnswerRate
     from rankproof.measures._citations import CiteP as CiteP
     from rankproof.measures._citations import CiteR as CiteR
+    from rankproof.measures._citations import NuggetR as NuggetR
     from rankproof.measures._claims import AnswerRelevance as AnswerRelevance
     from rankproof.measures._claims import ClaimF1 as ClaimF1
     from rankproof.measures._claims import ClaimP as ClaimP
@@ -85,10 +89,6 @@ if TYPE_CHECKING:
     from rankproof.measures._judged import Judged as Judged
     from rankproof.measures._judged import Unjudged as Unjudged
     from rankproof.measures._judged import bpref as bpref
-    from rankproof.measures._nuggets import AbstainP as AbstainP
-    from rankproof.measures._nuggets import AbstainR as AbstainR
-    from rankproof.measures._nuggets import AnswerRate as AnswerRate
-    from rankproof.measures._nuggets import NuggetR as NuggetR
     from rankproof.measures._own import FunctionMeasure as FunctionMeasure
     from rankproof.measures._own import GradesFunction as GradesFunction
     from rankproof.measures._own import from_function as from_function

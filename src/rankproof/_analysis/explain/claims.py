@@ -19,12 +19,20 @@ from rankproof._evaluation.result import MeasureResult
 from rankproof.errors import escape_invisible, for_message
 from rankproof.measures._answers import AnswerCase
 from rankproof.measures._base import Measure
-from rankproof.measures._citations import cited_sentences
-from rankproof.measures._claim_base import ClaimMeasure, Verdicts, by_reference, checkable_verdicts, without_answer
+from rankproof.measures._citations import AnswerStateMeasure, cited_sentences
+from rankproof.measures._claim_base import (
+    OVERLAP,
+    ClaimMeasure,
+    Verdicts,
+    all_words,
+    by_reference,
+    checkable_verdicts,
+    claim_words,
+    stated_words,
+    without_answer,
+)
 from rankproof.measures._claims import ClaimFScore, ClaimPrecision, ClaimRecall, agreement_words
 from rankproof.measures._contexts import named_contexts, useful_contexts
-from rankproof.measures._nuggets import AnswerStateMeasure
-from rankproof.measures._overlap import OVERLAP, all_words, claim_words, stated_words
 
 _MAX_TEXT_LENGTH = 400
 _MAX_TERMS = 12

@@ -173,7 +173,7 @@ def _features(
     from rankproof._server.answers.feature import AnswerBench
     from rankproof._server.bench.feature import Bench
     from rankproof._server.bench.live import LiveBench
-    from rankproof._server.bench.rankings import LibraryDocuments
+    from rankproof._server.bench.queries import LibraryDocuments
     from rankproof._server.cases.feature import CasesAndNotes
     from rankproof._server.grading import Grading
     from rankproof._server.home import HomeTrends
