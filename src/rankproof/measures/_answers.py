@@ -22,9 +22,9 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import Matrix
 from rankproof._data.claims import Nugget
 from rankproof._data.text import combining_marks, separate_unspaced, without_punctuation
-from rankproof._data.wording.stop_words import StopWords, stop_words_of
+from rankproof._data.wording.stop_words import stop_words_of
 from rankproof.errors import UsageError
-from rankproof.measures._base import LEFT_OUT_WORDS, MODEL, TOKENS, Advice, FamilyName, Measure
+from rankproof.measures._base import LEFT_OUT_WORDS, MODEL, TOKENS, Advice, FamilyName, Measure, StopWords
 
 CaseState = Literal["answered", "abstained", "missing"]
 Encode = Callable[[str, Sequence[str]], Matrix]

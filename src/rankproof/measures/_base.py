@@ -16,7 +16,6 @@ import numpy as np
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.validation import checked_choice, checked_setting
-from rankproof._data.wording.stop_words import StopWords
 from rankproof._registry import Option, settings_of
 from rankproof._statistics.means import weighted_mean
 from rankproof.errors import UsageError, for_message
@@ -183,6 +182,23 @@ LEFT_OUT_WORDS = Option("the words that are left out")
 MODEL = Option("the encoder that compares texts, such as minilm")
 CLAIM_JUDGE = Option("the judge of claims: overlap, an encoder, nli:FOLDER, logprob:MODEL, or a language model")
 UNIT = Option("what is judged: the sentences of a text, or the claims that a language model finds in it")
+StopWords = Literal[
+    "none",
+    "danish",
+    "dutch",
+    "english",
+    "french",
+    "german",
+    "italian",
+    "korean",
+    "norwegian",
+    "portuguese",
+    "russian",
+    "spanish",
+    "swedish",
+    "turkish",
+]
+"""The lists of stop words in languages with words between spaces; their module is loaded when they are used."""
 PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "cutoff": _integer_or_none("cutoff", too_large="leave it out to count every document"),
     "rel": _integer_or_none("rel", too_large="grades are at most 1000"),

@@ -4,25 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal
-
-StopWords = Literal[
-    "none",
-    "danish",
-    "dutch",
-    "english",
-    "french",
-    "german",
-    "italian",
-    "korean",
-    "norwegian",
-    "portuguese",
-    "russian",
-    "spanish",
-    "swedish",
-    "turkish",
-]
-"""The lists for words between spaces."""
 
 
 @cache
@@ -36,6 +17,6 @@ def listed_stop_words() -> Mapping[str, str]:
 
 
 @cache
-def stop_words_of(language: StopWords) -> frozenset[str]:
-    """The stop words of a language; the English ones are Lucene's."""
+def stop_words_of(language: str) -> frozenset[str]:
+    """The stop words of a language, or of "none"; the English ones are Lucene's."""
     return frozenset() if language == "none" else frozenset(listed_stop_words()[language].split())
