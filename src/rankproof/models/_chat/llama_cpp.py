@@ -19,7 +19,7 @@ from typing import IO, Annotated, Any, ClassVar
 from rankproof._data.identity import NOT_IN_IDENTITY, library_version, library_versions
 from rankproof._data.validation import check_options
 from rankproof._extras import require
-from rankproof._io.files import file_sha256, unreadable_file_error
+from rankproof._io.files import file_sha256, open_plain_file, unreadable_file_error
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
 from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
@@ -102,7 +102,7 @@ def _stop_process(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
 def check_gguf(path: Path) -> None:
     """Raises an error for a file that does not start like a gguf file."""
     try:
-        with open(path, "rb") as file:
+        with open_plain_file(str(path)) as file:
             start = file.read(_HEADER)
     except OSError as error:
         raise unreadable_file_error(path, error) from None
