@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -47,7 +48,9 @@ class LlamaServer:
         self._stop = weakref.finalize(self, _stop_process, self._process, self._errors)
         assert self._process.stdout is not None
         self.address = self._process.stdout.readline().decode().strip()
-        if not self.address:
+        if not self.address.startswith("http://"):
+            # A file that llama.cpp does not survive; what it prints then is no address.
+            self._process.kill()
             self._process.wait()
             raise self._load_error()
 
@@ -56,7 +59,11 @@ class LlamaServer:
         command = [sys.executable, "-P", str(_SCRIPT)]
         pipe = subprocess.PIPE
         try:
-            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._errors, start_new_session=True)
+            # Without the variable, a failed assertion of llama.cpp attaches a debugger to print its frames.
+            environment = {**os.environ, "GGML_NO_BACKTRACE": "1"}
+            process = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=self._errors, start_new_session=True, env=environment
+            )
         except OSError as error:
             raise ExternalError(f"the process of llama.cpp could not be started ({error.strerror}); free some memory") from None
         assert process.stdin is not None
