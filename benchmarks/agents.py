@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 import rankproof as rp
-from rankproof._analysis.answers.search_calls import trajectory
+from rankproof._analysis.answers.log_tables import trajectory
 from rankproof._data.answers import SearchCall
+from rankproof._statistics.intervals import mean_interval
 
 ROUNDS, MARGIN, MOST_CALLS, TRUTH = 40, 0.02, 4, 100_000
+COVERED_ROUNDS = 1000
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,31 @@ def row(world: World, rounds: int) -> str:
     return f"| {world.name} | {world.questions} | {true[0]:.3f}, {true[1]:.3f} | {' | '.join(shares)} |"
 
 
+def covered_row(world: World, questions: int, rounds: int) -> str:
+    """How often the 95% intervals of `Evidence` and of its difference between two agents cover the truth."""
+    random, true = np.random.default_rng(2), [truths(tool)[1] for tool in world.tools]
+    means = differences = 0
+    for _ in range(rounds):
+        logs = {name: list(log(tool, questions, random)) for name, tool in zip("ab", world.tools, strict=True)}
+        result = rp.evaluate_answers(logs, measures="Evidence")
+        low, high = mean_interval(np.array(list(result.per_query("b")["Evidence"].values())), within=(0.0, 1.0)) or (1.0, 0.0)
+        means += low <= true[1] <= high
+        pair = rp.compare(result).pairs[0]
+        low, high = pair.ci or (1.0, 0.0)
+        differences += low <= (true[0] - true[1]) * (1 if pair.system == "a" else -1) <= high
+    return f"| {world.name} | {questions} | {true[1]:.3f} | {means / rounds:.3f} | {differences / rounds:.3f} |"
+
+
 def main() -> None:
     """Prints a row for each world; the first agent is the better or the cheaper one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--covered-rounds", type=int, default=COVERED_ROUNDS, help="logs of each number of questions")
+    args = parser.parse_args()
+    rounds = args.rounds
+    print("| tools | questions | true Evidence of b | coverage | of the difference |\n|---|---:|---:|---:|---:|")
+    for world, questions in ((WORLDS[0], 150), (WORLDS[2], 30), (WORLDS[2], 150)):
+        print(covered_row(world, questions, args.covered_rounds), flush=True)
     print("| tools | questions | true shares right | chose a | wrong | open |\n|---|---:|---:|---:|---:|---:|")
     for world in WORLDS:
         print(row(world, rounds), flush=True)

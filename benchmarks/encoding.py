@@ -71,8 +71,7 @@ def minilm_tools() -> dict[str, Encode]:
 def by_fastembed() -> Encode:
     """The fp32 graph of rankproof by fastembed, truncated at 256 tokens, one text at a time as the graph needs it."""
     from rankproof.models._bert import minilm_folder
-    from rankproof.models._onnx.folder import open_model_folder
-    from rankproof.models._onnx.graph import write_graph
+    from rankproof.models._onnx.folder import open_model_folder, write_graph
 
     package: Any = import_module("fastembed")
     kinds: Any = import_module("fastembed.common.model_description")

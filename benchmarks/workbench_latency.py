@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tools.small_experiment import SYSTEMS
 
 from rankproof._server.api import Api, Feature
 from rankproof._server.bench.feature import Bench
 from rankproof._server.bench.live import LiveBench
-from rankproof._server.bench.rankings import LibraryDocuments
+from rankproof._server.bench.queries import LibraryDocuments
 from rankproof._server.grading import Grading
 from rankproof._server.judgement_log import JudgementLog
 from rankproof._server.judging_page import JudgingPage
@@ -30,18 +31,6 @@ from rankproof._server.pages import JudgingViews
 from rankproof._workbench.workbench import SystemsWorkbench
 
 TIMES = 40
-SYSTEMS = """
-[systems.title]
-stage = "bm25"
-fields = ["title"]
-
-[systems.bm25]
-stage = "bm25"
-
-[systems.fused]
-stage = "fuse"
-of = ["title", "bm25"]
-"""
 Ask = Callable[[str, dict[str, Any] | None], Any]
 
 

@@ -133,6 +133,7 @@ def test_without_any_retrieved_document_nothing_is_decided() -> None:
     inputs = input_from_results(small_results(("a", "b"), queries, scores={"a": empty, "b": empty}))
     found = compared(inputs)
     assert (found.decision.outcome, found.decision.reason) == ("not_decided", "no_system")
+    assert str(found.decision.measure) == found.primary
     assert (found.decision.first, found.pairs, found.left_out) == (None, (), ("a", "b"))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rankproof._analysis.answers.answer_input import AnswerInput, answer_input_from_files
-from rankproof._analysis.answers.context_places import first_relevant_table, support_table
+from rankproof._analysis.answers.log_tables import first_relevant_table, support_table
 from rankproof._analysis.answers.logged_answers import answers_of_logs
 from rankproof._cli.main import main
 from rankproof._importers.registry import import_source

@@ -25,7 +25,7 @@ def _rounds() -> Rounds:
 
 @pytest.mark.parametrize(("estimator", "name"), [("ips", "IPS"), ("snips", "SNIPS"), ("dr", "DR")])
 def test_an_estimate_is_that_of_the_open_bandit_pipeline(estimator: Estimator, name: str) -> None:
-    values = ESTIMATORS[estimator](_rounds(), 10.0)
+    values = ESTIMATORS[estimator]([_rounds()], 10.0)
     assert values.mean() == pytest.approx(_PEER["values"][name], rel=1e-12)
 
 
@@ -37,8 +37,8 @@ def test_the_model_alone_and_the_effective_size_are_those_of_the_open_bandit_pip
 
 def test_clipping_above_every_weight_changes_nothing_and_below_lowers_the_estimate() -> None:
     rounds = _rounds()
-    assert ESTIMATORS["clipped"](rounds, 1e9).tolist() == ESTIMATORS["ips"](rounds, 1e9).tolist()
-    assert ESTIMATORS["clipped"](rounds, 1.0).mean() < ESTIMATORS["ips"](rounds, 1.0).mean()
+    assert ESTIMATORS["clipped"]([rounds], 1e9).tolist() == ESTIMATORS["ips"]([rounds], 1e9).tolist()
+    assert ESTIMATORS["clipped"]([rounds], 1.0).mean() < ESTIMATORS["ips"]([rounds], 1.0).mean()
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_clicks_on_lists_are_weighted_as_the_open_bandit_pipeline_weights_slates
     weight = np.array(slate[target]) / np.array(slate[logged])
     reward, of_list = np.array(slate["reward"], dtype=np.float64), np.array(slate["slate_id"])
     lists = Rounds(of_list, reward, weight, reward, np.ones(len(reward)), np.zeros(int(of_list.max()) + 1))
-    assert ESTIMATORS["ips"](lists, 10.0).mean() == pytest.approx(slate["values"][name], rel=1e-12)
+    assert ESTIMATORS["ips"]([lists], 10.0).mean() == pytest.approx(slate["values"][name], rel=1e-12)

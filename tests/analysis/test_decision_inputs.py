@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rankproof._analysis.compare.counted_queries import (
+    _number_documents,
     by_conversation,
     conversations,
     conversations_note,
@@ -301,3 +302,14 @@ def test_repeats_are_of_the_chosen_system_and_its_rival_else_of_the_next_pair() 
         found = with_repeats(inputs, replace(decision, **own), joined).repeats
         assert found is not None
         assert (found.system, found.rival) == (pair or (None, None))
+
+
+@pytest.mark.parametrize(("shared", "alike", "expected"), [(6, 2, True), (6, 1, False), (5, 3, False), (10, 3, True)])
+def test_queries_number_their_documents_if_half_of_the_neighbours_share_more_than_half(
+    shared: int, alike: int, expected: bool
+) -> None:
+    """Four queries with ten documents each, of which so many neighbours have so many in common."""
+    shown = [{f"{at} {rank}" for rank in range(10)} for at in range(4)]
+    for at in range(alike):
+        shown[at + 1] = {*sorted(shown[at])[:shared], *sorted(shown[at + 1])[: 10 - shared]}
+    assert _number_documents([[frozenset(documents)] for documents in shown]) == expected

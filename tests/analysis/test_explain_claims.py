@@ -85,6 +85,18 @@ def test_the_arithmetic_gives_the_value(results: ExperimentResult, measure: str,
     assert expected in sentences(results, measure, query)
 
 
+def test_the_arithmetic_is_that_of_the_answer_also_if_a_question_has_several() -> None:
+    texts = ("Oslo was founded in 1040 by the Viking king Harald Hardrada himself.", "It was in 1999.")
+    first, second = (Answer(text, given=("c1",)) for text in texts)
+    answers = {"a": Answers({"q1": first}, repeats={"q1": [second]})}
+    contexts = {"c1": "Oslo was founded in 1040 by king Harald."}
+    queries = Queries([Query("q1", "When was Oslo founded?")])
+    evaluated = evaluate_answers(answers, references_from_queries(queries), None, ["Faithfulness"], passage=contexts.get)
+    said = sentences(answers_results(evaluated, answers, queries, contexts, name="log"), "Faithfulness", "q1", "a")
+    assert "5 words in the contexts / 8 words of the one claim = 0.6250." in said
+    assert "The value of the question is the mean of its 2 answers: 0.6250, 0.0000." in said
+
+
 def test_the_arithmetic_is_that_of_the_reference_and_nuggets_that_count() -> None:
     # The first reference has the better precision, the second the better F1.
     references = ["Oslo fjord harbour capital Norway north sea coast town", "Oslo harbour"]
@@ -119,7 +131,8 @@ def test_the_arithmetic_is_that_of_the_reference_and_nuggets_that_count() -> Non
 def test_sums_of_scores_add_up(results: ExperimentResult) -> None:
     for query in ("q1", "q2", "q4"):
         (line,) = [one for one in sentences(results, "Faithfulness", query, "short") if re.search(r" = [\d.]+\.$", one)]
-        terms, number, value = re.fullmatch(r"\(?([\d. +]+)\)? / (\d+) claims? = ([\d.]+)\.", line).groups()  # type: ignore[union-attr]
+        shape = r"\(?([\d. +]+)\)?(?: words in the contexts)? / (\d+) (?:claims|words? of the one claim) = ([\d.]+)\."
+        terms, number, value = re.fullmatch(shape, line).groups()  # type: ignore[union-attr]
         assert sum(map(float, terms.split(" + "))) / int(number) == pytest.approx(float(value), abs=0.005)
 
 

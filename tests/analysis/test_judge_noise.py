@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from rankproof._analysis.answers.noise import judge_noise, noise_tables, same_model_notes
+from rankproof._analysis.answers.judge_reliability import judge_noise, noise_tables, same_model_notes
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray

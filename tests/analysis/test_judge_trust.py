@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankproof._analysis.answers.several_judges import judge_family
+from rankproof._analysis.answers.judge_reliability import judge_family
 from rankproof._analysis.answers.trust import calibration_words, trust_report
 from rankproof._data.claims import Claim, ClaimVerdict, Verdict
 from rankproof._data.table import Table

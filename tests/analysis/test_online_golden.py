@@ -77,10 +77,10 @@ def test_variants_of_the_doubly_robust_estimator_follow_from_changed_weights(nam
     rounds = Rounds(np.arange(count), reward, weight, model[action], np.ones(count), policy @ model)
     if name == "SNDR":
         errors = replace(rounds, reward=reward - rounds.predicted)
-        value = rounds.policy.mean() + ESTIMATORS["snips"](errors, 10.0).mean()
+        value = rounds.policy.mean() + ESTIMATORS["snips"]([errors], 10.0).mean()
     else:
         changed = np.where(weight <= 1.5, weight, 0.0) if "Switch" in name else 2 * weight / (weight**2 + 2)
-        value = ESTIMATORS["dr"](replace(rounds, weight=changed), 10.0).mean()
+        value = ESTIMATORS["dr"]([replace(rounds, weight=changed)], 10.0).mean()
     assert value == pytest.approx(peer["values"][name], rel=1e-9)
 
 

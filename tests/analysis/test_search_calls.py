@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rankproof._analysis.answers.answer_input import AnswerInput, answer_input_from_files
+from rankproof._analysis.answers.log_tables import Trajectory, search_calls_table, trajectory
 from rankproof._analysis.answers.logged_answers import answers_of_logs
-from rankproof._analysis.answers.search_calls import Trajectory, search_calls_table, trajectory
 from rankproof._cli.main import main
 from rankproof._data.answers import SearchCall
 from rankproof._importers.registry import import_source

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import rankproof as rp
-from rankproof._analysis.compare.sessions import sessions_of
+from rankproof._analysis.compare.counted_queries import sessions_of
 from rankproof._cli.main import main
 from rankproof._data.dataset import Queries, Query
 

@@ -13,7 +13,7 @@ from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.options import CompareOptions, Test
-from rankproof._cli.registry import parser_of
+from rankproof._cli.parser import parser_of
 from rankproof._data.qrels import Qrels
 from rankproof._render.comparison import render_comparison
 from rankproof._render.formats import RenderOptions

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.docs.workbench_tour import ENGINE_EXPERIMENT, EXPERIMENT, GRADES, engine_tour, tour
+from tools.docs.workbench_tour import ENGINE_EXPERIMENT, GRADES, engine_tour, tour
+from tools.small_experiment import SAMPLE_EXPERIMENT
 
 from support.bench_systems import saved_systems
 from support.results_server import judged_in, serving
@@ -43,7 +44,7 @@ def taken(new_page: NewPage, folder: Path, experiment: str, way: Tour) -> list[s
 
 
 def test_a_person_finds_grades_and_fixes_a_failing_query_and_sends_the_link(new_page: NewPage, tmp_path: Path) -> None:
-    steps = taken(new_page, tmp_path, EXPERIMENT, tour)
+    steps = taken(new_page, tmp_path, SAMPLE_EXPERIMENT, tour)
     assert steps == ["failing-query", "typed-variant", "graded", "moved-weight", "proof"]
 
 

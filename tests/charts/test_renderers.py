@@ -10,12 +10,12 @@ import pytest
 from matplotlib.text import Text
 
 from rankproof._charts.curves import Curve, curve_chart, slope_chart
+from rankproof._charts.draw import svg_of
 from rankproof._charts.figure import drawable, figure_of, figure_style
 from rankproof._charts.latency import SystemTimes, shares_chart, spread_chart
 from rankproof._charts.layout import missing_chart
 from rankproof._charts.model import Axis, Bar, Chart, Label, Medium, Point, Scale, value_axis
 from rankproof._charts.rows import ValueRow, dot_chart
-from rankproof._charts.svg import svg_of
 from rankproof._charts.text import text_width
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof._plots.settings import PlotSettings

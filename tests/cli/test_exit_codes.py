@@ -10,7 +10,7 @@ import pytest
 from rankproof import __version__
 from rankproof._cli.exit_codes import handle_sigterm, signal_exit_code
 from rankproof._cli.main import main
-from rankproof._cli.registry import COMMANDS
+from rankproof._cli.parser import COMMANDS
 
 
 def ending(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:

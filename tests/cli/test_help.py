@@ -13,8 +13,7 @@ import pytest
 from rankproof._cli.commands.completion import CommandWords, all_commands
 from rankproof._cli.commands.help import _HEAD
 from rankproof._cli.main import main
-from rankproof._cli.parser import fitted_page
-from rankproof._cli.registry import COMMANDS, GROUPS, command_named, parser_of
+from rankproof._cli.parser import COMMANDS, GROUPS, command_named, fitted_page, parser_of
 
 SHELL = re.compile(r"\s(?:&&|\||>)\s|^source <\(|\)$")
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.small_experiment import EXPERIMENT, write_experiment
 
 from rankproof._cli.commands.run import create_results_folder, select_systems
 from rankproof._cli.main import main
@@ -32,45 +33,11 @@ from rankproof.stages._base import BuildContext, Stage
 from support.paths import SOURCE
 from support.small_results import small_results
 
-DOCUMENTS = {
-    "d1": ("Proofing bread", "How long to let dough rise before baking it"),
-    "d2": ("Knife care", "Sharpen the blade on a wet stone"),
-    "d3": ("Bread knife", "A serrated blade for crusty loaves"),
-    "d4": ("Oven gloves", "Thick cotton for hot trays"),
-    "d5": ("Sourdough starter", "Feed it flour and water so that dough will rise"),
-}
-QUERIES = {"q1": "how long must dough rise", "q2": "sharpen a knife", "q3": "knife for bread"}
-QRELS = {"q1": {"d1": 2, "d5": 1}, "q2": {"d2": 2}, "q3": {"d3": 2, "d2": 0}}
-EXPERIMENT = """\
-dataset = "data"
-[systems.title]
-stage = "bm25"
-fields = ["title"]
-[systems.bm25]
-stage = "bm25"
-[systems.both]
-stage = "fuse"
-of = ["title", "bm25"]
-[systems.kept]
-stage = "rerank"
-of = "both"
-by = "keywords"
-top = 3
-"""
-
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory with a dataset, an experiment, and a cache of its own."""
-    data = tmp_path / "data"
-    data.mkdir()
-    corpus = [{"_id": key, "title": title, "text": text} for key, (title, text) in DOCUMENTS.items()]
-    queries = [{"_id": key, "text": text} for key, text in QUERIES.items()]
-    for name, records in (("corpus", corpus), ("queries", queries)):
-        (data / f"{name}.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    rows = [f"{query}\t{doc}\t{grade}\n" for query, docs in QRELS.items() for doc, grade in docs.items()]
-    (data / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(rows))
-    (tmp_path / "experiment.toml").write_text(EXPERIMENT)
+    write_experiment(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "80")
@@ -88,13 +55,13 @@ def test_run_shows_and_saves_the_results(folder: Path, capsys: pytest.CaptureFix
     assert out.startswith("experiment (dataset data), 5 documents, 3 queries, 4 systems\n")
     assert out.splitlines()[2] == "Not decided: a decision needs at least 30 queries (n = 3)."
     table = out.partition("──\n")[2].splitlines()[:4]
-    assert [line.removeprefix("> ").split()[0] for line in table] == ["bm25", "kept", "both", "title"]
+    assert [line.removeprefix("> ").split()[0] for line in table] == ["bm25", "reranked", "fused", "title"]
     assert "title: building\n" in said
     last = "results saved in out; open out/report.html in a browser\nnext: rankproof serve out --judge --edit\n"
     assert last in said.replace("\\", "/")
     results = load_results("out")
     assert [system_run.kind for system_run in results.system_runs] == ["retrieval", "retrieval", "fusion", "rerank"]
-    assert results.result.value("R@100", "kept") == results.result.value("R@100", "both")
+    assert results.result.value("R@100", "reranked") == results.result.value("R@100", "fused")
     assert read_experiment(folder / "out" / "experiment.toml") == read_experiment(folder / "experiment.toml")
 
 
@@ -202,7 +169,7 @@ def test_labels_and_conflicts_of_a_dataset_are_resolved_by_options_and_by_the_fi
 
 def test_an_unknown_system_is_refused_with_the_names(capsys: pytest.CaptureFixture[str]) -> None:
     _, said = ran(capsys, "experiment.toml", "--systems", "nothing-like-it", code=2)
-    assert "unknown system nothing-like-it; see the experiment's systems: title, bm25, both, kept" in said
+    assert "unknown system nothing-like-it; see the experiment's systems: title, bm25, fused, reranked" in said
 
 
 def test_a_quiet_run_shows_only_the_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -253,13 +220,13 @@ def test_without_a_cache_nothing_is_saved_in_it(folder: Path, capsys: pytest.Cap
 )
 def test_the_systems_in_other_formats(capsys: pytest.CaptureFixture[str], form: str, read: Callable[[str], list[str]]) -> None:
     out, _ = ran(capsys, "experiment.toml", "--format", form, "-o", "out")
-    assert read(out) == ["title", "bm25", "both", "kept"]
+    assert read(out) == ["title", "bm25", "fused", "reranked"]
 
 
 def test_options_override_the_file(capsys: pytest.CaptureFixture[str]) -> None:
-    ran(capsys, "experiment.toml", "--systems", "both", "-m", "RR,P@1", "--limit", "2", "--seed", "1", "-o", "out", "-j", "2")
+    ran(capsys, "experiment.toml", "--systems", "fused", "-m", "RR,P@1", "--limit", "2", "--seed", "1", "-o", "out", "-j", "2")
     results = load_results("out")
-    assert [system_run.name for system_run in results.system_runs] == ["title", "bm25", "both"]
+    assert [system_run.name for system_run in results.system_runs] == ["title", "bm25", "fused"]
     assert list(results.result.systems[0].measures) == ["RR", "P@1"]
     assert len(results.queries) == 2
     assert 'measures = ["RR", "P@1"]' in results.experiment
@@ -292,10 +259,10 @@ def test_chosen_systems_include_their_inputs() -> None:
         "title": title,
         "other": BM25(k1=2),
         "bm25": bm25,
-        "both": both,
-        "kept": Rerank(both, KeywordScorer()),
+        "fused": both,
+        "reranked": Rerank(both, KeywordScorer()),
     }
-    assert list(select_systems(systems, ["kept"])) == ["title", "bm25", "both", "kept"]
+    assert list(select_systems(systems, ["reranked"])) == ["title", "bm25", "fused", "reranked"]
     assert list(select_systems(systems, ["other"])) == ["other"]
     with pytest.raises(UsageError, match="did you mean title"):
         select_systems(systems, ["titel"])
@@ -307,7 +274,7 @@ def test_chosen_systems_include_their_inputs() -> None:
         (["missing.toml"], "missing.toml: file not found"),
         ([""], "the path of the experiment file is empty"),
         (["experiment.toml", "--dataset", "nowhere"], "nowhere does not exist"),
-        (["experiment.toml", "--systems", "btoh"], "unknown system btoh; did you mean both"),
+        (["experiment.toml", "--systems", "fuesd"], "unknown system fuesd; did you mean fused"),
         (["experiment.toml", "--systems", ","], "names nothing"),
         (["experiment.toml", "-m", "nDGC@10"], "unknown measure nDGC"),
         (["experiment.toml", "--limit", "0"], "whole number"),
@@ -338,7 +305,7 @@ def test_what_cannot_be_run_is_refused_with_2(
 def test_an_error_in_the_file_names_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "experiment.toml").write_text(EXPERIMENT + "k1 = 2\n")
     _, said = ran(capsys, "experiment.toml", code=2)
-    assert said.startswith("experiment.toml:15: unknown key k1; ")
+    assert said.startswith("experiment.toml:19: unknown key k1; ")
 
 
 @pytest.mark.parametrize(
@@ -588,7 +555,7 @@ def test_summary_json_has_the_decision_and_a_record_for_each_system(folder: Path
     assert json.loads(out)["summary"] == {key: value for key, value in found.items() if key not in ("files", "digest")}
     assert (found["format"], found["schema"], found["n"]) == ("rankproof-summary", 4, 3)
     assert (found["primary"], found["baseline"], found["decision"]["margin"]) == ("RR@10", "title", 0.05)
-    assert [system["name"] for system in found["systems"]] == ["title", "bm25", "both", "kept"]
+    assert [system["name"] for system in found["systems"]] == ["title", "bm25", "fused", "reranked"]
     results = load_results("out")
     assert [system["values"] for system in found["systems"]] == list(results.result.means.values())
     assert found["systems"][1]["difference"] == pytest.approx(
@@ -617,7 +584,7 @@ def test_compare_uses_the_settings_of_the_experiment(capsys: pytest.CaptureFixtu
         ('primary = "NumRet"', "primary is NumRet, which cannot decide; choose a mean of rankings, such as nDCG@10"),
         ("margin = 0", 'margin is 0; pass a difference above 0, such as 0.01 for one percentage point, or "5%" of the best mean'),
         ("margin = 2", "margin is 2; pass a difference below 1, such as 0.02 for two percentage points"),
-        ('baseline = "other"', "baseline is other, which is not a system; choose from: title, bm25, both, kept"),
+        ('baseline = "other"', "baseline is other, which is not a system; choose from: title, bm25, fused, reranked"),
         (
             "margin = true",
             'margin is True; pass a difference above 0, such as 0.01 for one percentage point, or "5%" of the best mean',

@@ -11,8 +11,8 @@ import pytest
 
 from rankproof._cli.commands.completion import CommandArgument, CommandWords, all_commands, bash, fish, zsh
 from rankproof._cli.main import main
+from rankproof._cli.parser import COMMANDS
 from rankproof._cli.progress import ReadProgress
-from rankproof._cli.registry import COMMANDS
 from rankproof._cli.terminal import Terminal
 from rankproof.measures import MEASURES
 from rankproof.measures._registry import FAMILIES, all_measures

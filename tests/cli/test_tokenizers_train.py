@@ -15,6 +15,8 @@ from rankproof._cli.options import read_dataset_or_sample
 from rankproof._cli.terminal import Terminal
 from rankproof._formats.read import write_folder
 from rankproof._tokenizer_lab.splits import relevant_documents
+from rankproof._tokenizer_lab.training_config import TrainingConfig
+from rankproof.errors import UsageError
 from rankproof.stages._fields import passage_texts
 
 pytestmark = pytest.mark.torch
@@ -42,6 +44,19 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     told = ("--tokenizers", "wordpiece-1000", "--repeats", "1", "--steps", "120", "--learning-rate", "0.004", "--quiet")
     assert train(folder, *LEARNING, *told) == 0
     return folder
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "range_"),
+    [("temperature", 20.0, "a number from 0.001 to 10"), ("width", 0, "a whole number from 1 to 8,192")],
+)
+def test_a_setting_out_of_range_has_one_sentence_for_the_flag_and_in_python(
+    setting: str, value: Any, range_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(tmp_path, f"--{setting}", str(value)) == 2
+    assert capsys.readouterr().err == f"--{setting} is {value}; choose {range_}\n"
+    with pytest.raises(UsageError, match=f"^{setting} is {value}; choose {range_}$"):
+        TrainingConfig(**{setting: value})
 
 
 def test_the_loss_falls(learned: Path) -> None:
@@ -244,7 +259,6 @@ class Stream(StringIO):
 
 def test_a_series_can_be_trained_from_python(tmp_path: Path) -> None:
     from rankproof._tokenizer_lab.train import seed_runs, train_series
-    from rankproof._tokenizer_lab.training_config import TrainingConfig
     from rankproof._tokenizer_lab.training_data import build_training_data
 
     config = TrainingConfig(flops=None, steps=1, parameters=30_000, width=32, depth=2, batch=8, characters=64, crops=1)

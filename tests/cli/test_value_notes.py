@@ -13,7 +13,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._cli.main import main
-from rankproof._cli.registry import COMMANDS, command_named
+from rankproof._cli.parser import COMMANDS, command_named
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._results.folder import save_results

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._cli.registry import COMMANDS
+from rankproof._cli.parser import COMMANDS
 from support.paths import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs named pipes, links and limits of memory")

@@ -12,7 +12,7 @@ from tools.docs import decision_diagram, weight_charts
 from tools.docs.stage_diagram import PATH, stage_diagram
 
 import rankproof
-from rankproof._cli.registry import COMMANDS
+from rankproof._cli.parser import COMMANDS
 from rankproof.measures import default_measures
 
 ROOT = Path(__file__).parents[2]

@@ -25,7 +25,7 @@ from tools.docs.times import settled
 
 import rankproof
 from rankproof._cli.main import main
-from rankproof._cli.registry import COMMANDS, parser_of
+from rankproof._cli.parser import COMMANDS, parser_of
 from rankproof.errors import InputError
 from rankproof.measures import RR, Measure, Success
 from rankproof.measures._registry import FAMILIES

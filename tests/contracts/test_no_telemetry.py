@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._cli.registry import COMMANDS
+from rankproof._cli.parser import COMMANDS
 from support.counted_network import counted, has_namespaces
 from support.model_weights import link_wordllama
 

@@ -19,7 +19,7 @@ import rankproof.models
 import rankproof.stages
 import rankproof.stores
 from rankproof._analysis.doctor.check import _TABLE as CHECKS
-from rankproof._cli.registry import COMMANDS
+from rankproof._cli.parser import COMMANDS
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
@@ -34,7 +34,7 @@ from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._importers.registry import IMPORTERS
 from rankproof._io.toml_file import toml_value
-from rankproof._judge.claims.registry import CLAIM_JUDGES
+from rankproof._judge.claims.base import CLAIM_JUDGES
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof._registry import Component, Option, RecordTable, Registry, settings_of
 from rankproof._render.formats import EXPORT_FORMATS, RESULT_FORMATS

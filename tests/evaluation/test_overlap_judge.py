@@ -13,7 +13,7 @@ from rankproof._data.sentences import sentences
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, OverlapJudge
 from rankproof.errors import UsageError
 from rankproof.measures._answers import AnswerCase
-from rankproof.measures._overlap import all_words, content_words, words_of_parts
+from rankproof.measures._claim_base import all_words, content_words, words_of_parts
 from rankproof.measures._parse import parse_measure
 from support.claim_tasks import claim_task, silent
 from support.examples import examples

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankproof as rp
-from rankproof._cli.registry import parser_of
+from rankproof._cli.parser import parser_of
 from rankproof._data.run import Run
 from rankproof._data.validation import checked_setting
 from rankproof._experiment.config_settings import EVERY

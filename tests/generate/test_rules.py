@@ -14,7 +14,7 @@ from rankproof._data.corpus import Corpus, Document
 from rankproof._formats.read import read_qrels
 from rankproof._generate.filters import TermStatistics
 from rankproof._generate.generate import GenerationPipeline, split_count
-from rankproof._generate.generated_queries import GeneratedQueries, write_generated
+from rankproof._generate.generated_queries import GeneratedQueries, RejectedQuery, SourceDocument, write_generated
 from rankproof._generate.generators import RULES
 from rankproof._importers.registry import read_dataset
 from rankproof.errors import UsageError
@@ -124,7 +124,18 @@ def test_the_folder_is_a_dataset_with_the_label_of_its_generator(tmp_path: Path)
     assert found.judge_label.startswith("heuristic:")
     report = json.loads((tmp_path / "made" / "generate.json").read_text())
     assert (report["kept"], report["wanted"], report["corpus"]["documents"]) == (len(found.kept), 12, 6)
-    assert len(report["rejected"]) == len(found.rejected)
+    assert report == {**pipeline.report(found, None), "rejected": [rejection.plain() for rejection in found.rejected]}
+    assert report["rejected"]
+
+
+def test_the_report_of_many_rejected_queries_is_one_document_of_json(tmp_path: Path) -> None:
+    source = SourceDocument("factual", ("a\nb",))
+    for count in (0, 1, 1000, 2001):
+        queries = [RejectedQuery(source, "short", f"line {at}\n\u2028 {{") for at in range(count)]
+        found = GeneratedQueries({"factual": 0}, "heuristic:rules", rejected=queries)
+        write_generated(found, {"kept": 0}, str(tmp_path / str(count)))
+        text = (tmp_path / str(count) / "generate.json").read_text(encoding="utf-8")
+        assert text == json.dumps({"kept": 0, "rejected": [query.plain() for query in queries]}, indent=2) + "\n"
 
 
 def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from rankproof._data.answers import Answer
 from rankproof._data.claims import Nugget
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof._evaluation.result import MeasureResult, Result
-from rankproof._judge.claims.registry import claim_judges
+from rankproof._judge.claims.base import claim_judges
 from rankproof._llm.session import LLMSession
 from rankproof.models._api.settings import ModelRequestError
 from rankproof.models._chat.base import ChatRequest

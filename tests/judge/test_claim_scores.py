@@ -10,10 +10,10 @@ import pytest
 
 from rankproof._data.claims import ClaimTable
 from rankproof._evaluation.claim_judges import OverlapJudge
+from rankproof._judge.claims.base import claim_judges, judge_of
 from rankproof._judge.claims.llm import LLMClaimJudge
 from rankproof._judge.claims.local_models import EmbeddingJudge, EmbeddingSettings, EntailmentJudge, EntailmentSettings
 from rankproof._judge.claims.logprob import LogprobJudge, LogprobSettings
-from rankproof._judge.claims.registry import claim_judges, judge_of
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._api.settings import ModelRequestError

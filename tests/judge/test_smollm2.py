@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rankproof._data.dataset import Queries, Query
-from rankproof._judge.claims.registry import judge_of
+from rankproof._judge.claims.base import judge_of
 from rankproof._judge.judge import judge_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
 from rankproof._judge.pairs import QueryDocPair

@@ -12,17 +12,18 @@ from hypothesis import strategies as st
 
 from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, Nugget, Verdict, checkable_claims, claims_of, written_claims
 from rankproof.errors import UsageError
-from rankproof.measures import ANSWER_MEASURES, AnswerCase, Measure, parse_measure, parse_measures
+from rankproof.measures import ANSWER_MEASURES, Measure, parse_measure, parse_measures
+from rankproof.measures._citations import AnswerStateMeasure
 from rankproof.measures._claim_base import (
     ClaimMeasure,
     Outcome,
     as_written,
+    content_words,
     judged_measures,
     measures_in_results,
     written_measure,
 )
-from rankproof.measures._nuggets import AnswerStateMeasure
-from rankproof.measures._overlap import content_words
+from rankproof.plugins import AnswerCase
 
 JUDGE = "tester"
 BRIDGE = AnswerCase(

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from rankproof._analysis.pareto import dominated_by, pareto_front
 from rankproof._charts.curves import bin_moves, move_kind, slope_chart
+from rankproof._charts.draw import svg_of
 from rankproof._charts.latency import ParetoAxes, ParetoPoint, SystemTimes, pareto_chart, place_labels, shares_chart, spread_chart
 from rankproof._charts.model import Axis, Box, Chart, Label, Medium, Panel, Scale, free_panel, time_scale, value_scale
 from rankproof._charts.rows import ValueRow, dot_chart
-from rankproof._charts.svg import svg_of
 from rankproof._charts.text import fitted, text_width
 from rankproof.errors import escape_invisible
 from support.hostile_results import TEXTS

@@ -10,9 +10,9 @@ import pytest
 
 from rankproof import evaluate
 from rankproof._analysis.values import mean_intervals
+from rankproof._charts.draw import svg_of
 from rankproof._charts.latency import ParetoAxes, ParetoPoint, pareto_chart
 from rankproof._charts.model import Medium
-from rankproof._charts.svg import svg_of
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section, SvgChart
 from rankproof._report.page import render_report, render_template, template_environment, template_text

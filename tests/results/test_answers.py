@@ -16,7 +16,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._experiment import answers as answering
 from rankproof._experiment.answers import Encoders, evaluate_answering_systems
 from rankproof._render.paper import long_rows
-from rankproof._render.systems_table import answers_table
+from rankproof._render.systems import answers_table
 from rankproof._render.table import shown_rows
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import InputError

@@ -13,7 +13,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._cli.main import main
-from rankproof._cli.registry import COMMANDS, command_named
+from rankproof._cli.parser import COMMANDS, command_named
 from rankproof._evaluation.notes import Note
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results

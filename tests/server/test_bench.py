@@ -12,7 +12,7 @@ import pytest
 from rankproof._data.corpus import TextRecord
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._server.bench.feature import Bench
-from rankproof._server.bench.rankings import CARD_LENGTH, PART_LENGTH
+from rankproof._server.bench.queries import CARD_LENGTH, PART_LENGTH
 from rankproof._server.library import LibraryEntry
 from support.dated_results import saved_series
 from support.results_server import Visitor, saved, serving, unjudged

@@ -6,8 +6,9 @@ import bm25s.stopwords
 import pytest
 import Stemmer
 
+from rankproof._data.wording.stop_words import listed_stop_words
 from rankproof.errors import UsageError
-from rankproof.stages._analyzer import STEMMERS, STOP_LISTS, WordAnalyzer, check_language, listed_stop_words, split_words
+from rankproof.stages._analyzer import STEMMERS, STOP_LISTS, WordAnalyzer, check_language, split_words
 
 WORDS = {
     "one letter is a word": ("a B c", ["a", "b", "c"]),

@@ -27,7 +27,7 @@ from rankproof.models import WordLlama
 from rankproof.stages import BM25, BiEncoderScorer, CohereRerank, JinaRerank, Rerank, TEIRerank, VLLMRerank, VoyageRerank
 from rankproof.stages._base import BuildContext, EstimatesScorerCost, LLMQueryScorer, QueryTimer
 from rankproof.stages._fields import passage_text
-from rankproof.stages._rerank_apis.scorer import LISTWISE_MODELS
+from rankproof.stages._rerank_apis.apis import LISTWISE_MODELS
 from support.chat_server import ChatServer
 from support.examples import crossed
 from support.hostile_strings import STRINGS

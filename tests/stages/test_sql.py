@@ -21,7 +21,7 @@ from rankproof._data.identity import identity_key
 from rankproof._data.replies import MASKED_NOTE
 from rankproof.errors import UsageError
 from rankproof.stages._base import Stage
-from rankproof.stages._engines import postgres
+from rankproof.stages._engines import sql
 from rankproof.stages._engines.base import EngineError, EngineReply
 from rankproof.stages._engines.sql import SQL, filled_dsn
 from rankproof.stores._postgres import EmbeddedPostgres, connection_settings
@@ -334,7 +334,7 @@ def test_a_lost_connection_may_be_tried_again_and_is_opened_anew(dsn: str, execu
 
 @pytest.mark.slow
 def test_a_server_that_hangs_is_cut_off(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres, "GRACE", 0.3)
+    monkeypatch.setattr(sql, "GRACE", 0.3)
     with closing(SQL(dsn=dsn, sql="SELECT pg_backend_pid() WHERE %(query)s <> ''", timeout=0.2).connect(CONTEXT)) as engine:
         (process,) = map(int, engine.ask(Query("q", "x"), 10).docs)
         os.kill(process, signal.SIGSTOP)

@@ -163,7 +163,7 @@ def test_counts_are_sums_over_impressions_however_many_are_read_at_once(lists: l
     assume(model != "position" or has_position_bias(lists))
     log = click_log(lists)
     at_once = log.by_pair(CLICK_MODELS[model])
-    with mock.patch("rankproof._statistics.clicks._ROWS_AT_ONCE", rows):
+    with mock.patch("rankproof._statistics.position_bias._ROWS_AT_ONCE", rows):
         in_parts = log.by_pair(CLICK_MODELS[model])
     of_rank = CLICK_MODELS[model].expected(log)
     expected = dict[Pair, float]()

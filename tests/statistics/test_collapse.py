@@ -50,6 +50,13 @@ def test_a_pair_is_never_a_row_with_itself() -> None:
     assert CosineSums.of(rows_of([[1, 0], [-1, 0]])).mean() == pytest.approx(-1)
 
 
+def test_a_row_whose_length_is_almost_1_is_taken_as_it_is() -> None:
+    rows = rows_of([[1.0005, 0], [0, 0.9995], [0, 3]])
+    total = CosineSums.of(rows)
+    assert (total.sums / 2**30).tolist() == pytest.approx([1.0005, 1.9995], abs=1e-6)
+    assert total.count == 3
+
+
 def test_the_mean_is_that_of_all_pairs_and_leaves_zero_vectors_out() -> None:
     rows = rows_of(np.random.default_rng(1).normal(size=(300, 8)))
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)

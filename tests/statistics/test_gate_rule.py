@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankproof._statistics.gate_rule import PairedChange, detectable_drop, paired_change, raises_alarm
+from rankproof._statistics.decision_rule import PairEstimates
+from rankproof._statistics.gate_rule import PairedChange, change_of_pair, detectable_drop, paired_change, raises_alarm
 
 
 def change_of(difference: float, deviation: float, n: int) -> PairedChange:
@@ -25,6 +26,13 @@ def test_the_detectable_drop_is_2_8_standard_errors(n: int, points: float) -> No
 )
 def test_the_outcome_depends_on_the_difference_and_the_queries(difference: float, n: int, outcome: str) -> None:
     assert change_of(difference, 0.15, n).outcome(0.02) == outcome
+
+
+def test_the_degrees_of_freedom_are_those_of_the_pair() -> None:
+    differences, errors = np.array([[0.0, 0.25], [-0.25, 0.0]]), np.array([[1.0, 0.125], [0.125, 1.0]])
+    freedom = np.array([[3.0, 7.0], [7.0, 4.0]])
+    assert change_of_pair(PairEstimates(differences, errors, freedom, 8)) == PairedChange(0.25, 0.125, 7.0)
+    assert change_of_pair(PairEstimates(differences, errors, 9.0, 8)) == PairedChange(0.25, 0.125, 9.0)
 
 
 def test_a_change_within_the_margin_passes_although_it_is_significant() -> None:

@@ -196,3 +196,9 @@ def test_the_interval_of_a_share_follows_the_scale_of_its_range(variance: float)
 def test_a_clipped_value_is_never_minus_zero() -> None:
     assert [math.copysign(1, clip(value, (-1.0, 1.0))) for value in (-0.0, 0.0)] == [1, 1]
     assert [clip(value, (-1.0, 1.0)) for value in (-2.0, 0.5, 2.0)] == [-1.0, 0.5, 1.0]
+
+
+def test_differences_of_equal_weight_are_enough_in_the_same_number_as_without_weights() -> None:
+    for count in range(MIN_DIFFERENT - 1, MIN_DIFFERENT + 2):
+        differences = np.append(np.linspace(0.1, 1, count), [0.0] * 30)
+        assert enough_differ(differences) == enough_differ(differences, np.full(count + 30, 0.5)) == (count >= MIN_DIFFERENT)

@@ -19,6 +19,7 @@ from rankproof._statistics.deterministic import GOLDEN, StreamUse, random_words,
 from rankproof._statistics.permutation import (
     MAX_EXACT_QUERIES,
     MAX_SAMPLED_QUERIES,
+    _expected_sums,
     expanded_p,
     fewest_queries,
     randomisation_p,
@@ -311,3 +312,9 @@ def test_the_p_of_a_wanted_pair_does_not_depend_on_which_other_pairs_are_wanted(
     p, whole = randomisation_p(values, 300, 1, wanted=wanted), randomisation_p(values, 300, 1)
     assert (p[wanted] == whole[wanted]).all()
     assert (p[~wanted] == 1).all()
+
+
+@given(numbers=st.lists(st.integers(-(2**30), 2**30), min_size=2, max_size=12), size=st.integers(1, 11))
+def test_the_expected_sum_of_a_segment_is_rounded_to_the_nearest_integer(numbers: list[int], size: int) -> None:
+    (expected,) = _expected_sums(np.array(numbers)[:, None], [size])[0]
+    assert abs(2 * (int(expected) * len(numbers) - size * sum(numbers))) <= len(numbers)

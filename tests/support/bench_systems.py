@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tools.small_experiment import SYSTEMS
+
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._results.experiment_result import ExperimentResult
@@ -15,23 +17,12 @@ from rankproof._server.api import Feature
 from rankproof._server.bench.feature import Bench
 from rankproof._server.bench.live import LiveBench
 from rankproof._server.bench.port import BenchSource
-from rankproof._server.bench.rankings import LibraryDocuments
+from rankproof._server.bench.queries import LibraryDocuments
 from rankproof._server.library import ResultsLibrary, results_stamp
 from rankproof._workbench.workbench import SystemsWorkbench
 from support.results_server import Visitor, serving
 
-SYSTEMS = """
-[systems.title]
-stage = "bm25"
-fields = ["title"]
-
-[systems.bm25]
-stage = "bm25"
-
-[systems.fused]
-stage = "fuse"
-of = ["title", "bm25"]
-
+BENCH_SYSTEMS = f"""{SYSTEMS}
 [systems.reranked]
 stage = "rerank"
 of = "bm25"
@@ -51,7 +42,7 @@ timeout = 1
 """
 
 
-def saved_systems(folder: Path, more: str = "", *, top: str = 'dataset = "sample"\n', systems: str = SYSTEMS) -> Path:
+def saved_systems(folder: Path, more: str = "", *, top: str = 'dataset = "sample"\n', systems: str = BENCH_SYSTEMS) -> Path:
     """A results folder of these systems, run through the cache of the tests."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     file = folder.parent / f"{folder.name}.toml"

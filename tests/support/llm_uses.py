@@ -29,10 +29,10 @@ from rankproof._experiment.stage_output import call_count_notes
 from rankproof._generate.filters import TermStatistics
 from rankproof._generate.generated_queries import FailedDocument, SourceDocument
 from rankproof._generate.generators import LLMGenerator
+from rankproof._judge.claims.base import judge_of
 from rankproof._judge.claims.llm import LLMClaimJudge, LLMClaimSettings
 from rankproof._judge.claims.logprob import LogprobJudge
 from rankproof._judge.claims.nuggets import NuggetDrafter, NuggetSettings, NuggetSource
-from rankproof._judge.claims.registry import judge_of
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
 from rankproof._judge.pairs import QueryDocPair, sum_counts

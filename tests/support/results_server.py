@@ -23,7 +23,7 @@ from rankproof._server.answers.feature import AnswerBench
 from rankproof._server.api import Api, ApiRoute, Feature, Permission
 from rankproof._server.bench.feature import Bench, FindInResults
 from rankproof._server.bench.live import LiveBench
-from rankproof._server.bench.rankings import LibraryDocuments
+from rankproof._server.bench.queries import LibraryDocuments
 from rankproof._server.cases.feature import CasesAndNotes
 from rankproof._server.grading import Grading
 from rankproof._server.home import HomeTrends

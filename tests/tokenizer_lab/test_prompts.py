@@ -96,7 +96,7 @@ def test_a_config_without_prompts_is_described_as_before_there_were_prompts() ->
     ("wrong", "message"),
     [
         ({"query_prompt": "x" * 64}, "query_prompt has 64 characters, and the network reads 64 of each text"),
-        ({"passage_prompt": None}, "passage_prompt is a NoneType; give a text"),
+        ({"passage_prompt": None}, "passage_prompt is a NoneType; pass text"),
     ],
 )
 def test_a_prompt_that_leaves_no_text_to_read_is_refused(wrong: dict[str, str], message: str) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from rankproof import compare, load_results, read_experiment
 from rankproof._analysis.decision.record import Decision
+from rankproof._server.bench.live import StoppedError
 from rankproof._server.bench.port import BenchSource, Progress, Proof
-from rankproof._server.jobs import StoppedError
 from rankproof._server.library import ResultsLibrary
 from rankproof._statistics.deterministic import VariateStream
 from rankproof._tune.search import fold_numbers

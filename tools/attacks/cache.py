@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
 import random
 import shutil
@@ -21,41 +20,11 @@ from tempfile import TemporaryDirectory
 from rankproof._experiment.cache import FILE_HEADER
 from rankproof._io.array_files import RECORD_MARK
 from tools.attacks.command import Ending, ending_of
+from tools.small_experiment import write_experiment
 
 _DIGEST = 32
 _COMMAND = ("run", "experiment.toml", "-o", "out", "--quiet")
-_EXPERIMENT = """\
-dataset = "data"
-[systems.title]
-stage = "bm25"
-fields = ["title"]
-[systems.bm25]
-stage = "bm25"
-[systems.both]
-stage = "fuse"
-of = ["title", "bm25"]
-[systems.kept]
-stage = "rerank"
-of = "both"
-by = "keywords"
-top = 3
-"""
 _WORDS = (b"1.5", b"true", b"null", b"[]", b"{}", b'"|O"', b'"(1,"', b'"<U9"', b"-1", b"9" * 40, b"[" * 5000, b"NaN", b'"x"')
-
-
-def _write_dataset(folder: Path) -> None:
-    data = folder / "data"
-    data.mkdir()
-    words = ("bread dough rise", "sharpen knife stone", "oven heat tray", "sugar jam lemon", "rice water steam")
-    records = {
-        "corpus": [{"_id": f"d{at}", "title": text.split()[0], "text": f"{text} number {at}"} for at, text in enumerate(words)],
-        "queries": [{"_id": f"q{at}", "text": text} for at, text in enumerate(words)],
-    }
-    for name, rows in records.items():
-        (data / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    grades = "".join(f"q{at}\td{at}\t1\n" for at in range(len(words)))
-    (data / "qrels.tsv").write_text(f"query-id\tcorpus-id\tscore\n{grades}")
-    (folder / "experiment.toml").write_text(_EXPERIMENT)
 
 
 def _edited(content: bytes, chance: random.Random) -> bytes:
@@ -138,7 +107,7 @@ def main(arguments: list[str]) -> int:
     failures = 0
     with TemporaryDirectory() as name:
         home = Path(name)
-        _write_dataset(home)
+        write_experiment(home)
         os.environ["RANKPROOF_CACHE"] = str(home / "cache")
         assert ending_of(_COMMAND, home).code == 0
         expected, saved = _values(home), home / "saved"

@@ -8,13 +8,12 @@ from rankproof._io.escape import for_markdown
 from rankproof._render.measure_list import STAGES, notation, parameter_texts, short_notation, value_range
 from rankproof.measures import ANSWER_MEASURES, MEASURES, TEXT_MEASURES, Measure
 from rankproof.measures._base import FamilyName
-from rankproof.measures._citations import CITATION_MARKS
+from rankproof.measures._citations import ABSTAINING_ANSWER, CITATION_MARKS, AnswerStateMeasure
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._contexts import USEFUL_CONTEXT
 from rankproof.measures._continuation import SCALED_GAIN, WANTED_GAIN
 from rankproof.measures._criterion import RubricGrade
 from rankproof.measures._diversity import ALPHA_GAIN, COVERED_SUBTOPIC, GREEDY_IDEAL
-from rankproof.measures._nuggets import ABSTAINING_ANSWER, AnswerStateMeasure
 from rankproof.measures._registry import FAMILIES
 
 from .weight_charts import pictures_of
@@ -109,6 +108,8 @@ def _judgements(measure: Measure) -> str:
         return f"{kinds[measure.kind]}{' for [subtopics](../formats.md#subtopics)' if measure.needs_subtopics else ''}"
     if isinstance(measure, AnswerStateMeasure):
         return "states and wording of answers; AbstainP and AbstainR need references"
+    if measure.name == "Evidence":
+        return "binary judgements, or reference contexts"
     if not isinstance(measure, ClaimMeasure):
         return "reference answers"
     if isinstance(measure, RubricGrade):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import rankproof as rp
 from rankproof._charts.curves import Curve, curve_chart
+from rankproof._charts.draw import svg_of
 from rankproof._charts.model import Axis, Medium, Scale, Tick, series, series_role
-from rankproof._charts.svg import svg_of
 
 IMAGES = Path(__file__).parents[2] / "docs" / "img"
 CURVES = {

@@ -17,23 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from support.sample_engine import SampleEngine
+from tools.small_experiment import SAMPLE_EXPERIMENT
 
 from .pictures import IMAGES, browser, finish_picture, opened, served
 
-EXPERIMENT = """\
-dataset = "sample"
-
-[systems.title]
-stage = "bm25"
-fields = ["title"]
-
-[systems.bm25]
-stage = "bm25"
-
-[systems.fused]
-stage = "fuse"
-of = ["title", "bm25"]
-"""
 ENGINE_EXPERIMENT = """\
 dataset = "sample"
 
@@ -168,7 +155,7 @@ def _bench(running: Any, experiment: str, folder: Path, shots: str) -> Iterator[
 def main() -> None:
     """Runs the sample and the engine, serves both, and takes the pictures; says how long the steps took."""
     with tempfile.TemporaryDirectory() as folder, browser() as running:
-        with _bench(running, EXPERIMENT, Path(folder), "workbench") as (page, base, shot):
+        with _bench(running, SAMPLE_EXPERIMENT, Path(folder), "workbench") as (page, base, shot):
             started = time.monotonic()
             print(tour(page, base, shot))
             print(f"{time.monotonic() - started:.1f} s", file=sys.stderr)

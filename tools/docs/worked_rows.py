@@ -103,7 +103,7 @@ def answer_examples(measures: Sequence[Measure]) -> str:
         for letter, (text, cited) in zip(letters, ANSWERS, strict=True)
     )
     of_claims = isinstance(measures[0], ClaimMeasure)
-    called = [_answer_names(measure)[0] for measure in measures if not measure.name.startswith(("Cite", "Abstain"))]
+    called = [_answer_names(measure)[0] for measure in measures if not measure.name.startswith(("Cite", "Abstain", "Evidence"))]
     call = (_claim_call if of_claims else _text_call)(json.dumps(called, indent=4))
     return (
         f"## Worked examples\n\nQuestion: *{QUESTION}* Reference answer: *{REFERENCE}*."

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.kills.workload import RecoveryError, Workload
+from tools.small_experiment import SYSTEMS
 
 _QUERIES, _DOCUMENTS = 40, 30
 _WORDS = ("lemon", "rice", "dough", "oven", "knife", "butter", "sugar", "pan", "salt", "flour", "yeast", "water")
@@ -18,12 +19,7 @@ _PAGE = "report.html"
 _MODEL = """\
 model = {{name = "openai", model = "counting", base_url = "{url}", api_key_env = "", concurrency = 2}}
 """
-_EXPERIMENT = """\
-[systems.title]
-stage = "bm25"
-fields = ["title"]
-[systems.bm25]
-stage = "bm25"
+_EXPERIMENT = f"""{SYSTEMS}
 [systems.static]
 stage = "dense"
 model = "wordllama"
@@ -108,7 +104,7 @@ class Report(Workload):
 
 
 class Run(Workload):
-    """`run` with six systems, one of them with a language model, in partitions of another size in each start."""
+    """`run` with seven systems, one of them with a language model, in partitions of another size in each start."""
 
     name, output, concurrency = "run", "results", 2
 

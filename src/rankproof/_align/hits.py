@@ -233,6 +233,19 @@ class Hits:
         )
 
 
+_LARGE_LOOKUP = 1 << 16
+"""A lookup table of fewer documents is not worth a copy of the hits."""
+
+
+def without_lookup(hits: Mapping[str, Hits]) -> Mapping[str, Hits]:
+    """The hits of systems by the same judgements, without the lookup table, which only further alignment needs."""
+    judged = next((own.judged for own in hits.values()), None)
+    if judged is None or len(judged.grades) < _LARGE_LOOKUP:
+        return hits
+    plain = replace(judged, handle=None)
+    return {name: replace(own, judged=plain) for name, own in hits.items()}
+
+
 def merge_hits(parts: Sequence[Hits]) -> Hits:
     """The hits of a run in several parts, each with other queries."""
     counts = np.sum([np.diff(part.offsets) for part in parts], axis=0)

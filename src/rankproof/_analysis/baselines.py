@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,8 +65,8 @@ def upper_bounds(inputs: AnalysisInput, measures: Sequence[str]) -> dict[str, Up
     bounds: dict[str, UpperBound] = {}
     for gain in dict.fromkeys(map(_gain_scheme, measures)):
         names = [name for name in measures if _gain_scheme(name) == gain]
-        reranked = measure_results(inputs, names, {system: best_reranking(inputs, system, gain) for system in inputs.systems})
-        condensed = measure_results(inputs, names, {system: judged_ranking(inputs, system) for system in inputs.systems})
+        reranked = measure_results(inputs, names, _MadeRuns(inputs, partial(best_reranking, gain=gain)))
+        condensed = measure_results(inputs, names, _MadeRuns(inputs, judged_ranking))
         (best,) = measure_results(inputs, names, {IDEAL: ideal_ranking(inputs, gain)}).values()
         bounds |= {
             name: UpperBound(
@@ -76,6 +77,22 @@ def upper_bounds(inputs: AnalysisInput, measures: Sequence[str]) -> dict[str, Up
             for name in names
         }
     return {name: bounds[name] for name in measures}
+
+
+class _MadeRuns(Mapping[str, Run]):
+    """A run of each system, made on each access: only one of them is in memory while they are evaluated."""
+
+    def __init__(self, inputs: AnalysisInput, make: Callable[[AnalysisInput, str], Run]) -> None:
+        self._inputs, self._make = inputs, make
+
+    def __getitem__(self, system: str) -> Run:
+        return self._make(self._inputs, system)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._inputs.systems)
+
+    def __len__(self) -> int:
+        return len(self._inputs.systems)
 
 
 def _gain_scheme(measure: str) -> GainScheme:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
-from rankproof._align.hits import Hits
+from rankproof._align.hits import Hits, without_lookup
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
-from rankproof._data.ordering import QueryColumns, best_first_order, resolve_duplicate_columns
+from rankproof._data.ordering import QueryColumns, best_first_order, column_slices, resolve_duplicate_columns
 from rankproof._data.run import Run
 from rankproof._data.table import Column
 from rankproof._data.text import pluralise
@@ -166,25 +166,67 @@ class RankedList:
 EMPTY_LIST = RankedList((), np.zeros(0), np.zeros(0))
 
 
-def ranked_lists(inputs: AnalysisInput, system: str, only: Collection[str] | None = None) -> dict[str, RankedList]:
+class RankedLists(Mapping[str, RankedList]):
+    """The ranked lists of one system by query.
+
+    A query whose rows are in order is a slice of the run, made on each access: the ids of all queries take more memory than the
+    run. Other lists are sorted once.
+    """
+
+    def __init__(self, inputs: AnalysisInput, system: str, queries: Collection[str]) -> None:
+        self._run, self._depth = inputs.runs[system].restricted_to(frozenset(queries)), inputs.read_options.depth
+        columns = column_slices(self._run, inputs.read_options)
+        self._sorted: dict[str, RankedList] = {}
+        self._slices: dict[str, slice] = {}
+        if columns is None or inputs.read_options.judged_only:
+            resolved = resolve_duplicate_columns(self._run, inputs.read_options)
+            self._sorted = {query: _ranked_list(inputs, query, resolved[query]) for query in queries if query in resolved}
+            self._queries: tuple[str, ...] = tuple(self._sorted)
+            return
+        rows_of, self._keys = columns
+        falls = np.append(self._keys[1:] < self._keys[:-1], True)
+        unordered = np.concatenate(([0], np.cumsum(~falls))).tolist()
+        self._queries = tuple(query for query in queries if query in rows_of)
+        for query in self._queries:
+            rows = rows_of[query]
+            if rows.stop - rows.start < 2 or unordered[rows.stop - 1] == unordered[rows.start]:
+                self._slices[query] = rows
+            else:
+                whole = (self._run.docs[rows], self._run.scores[rows], self._keys[rows])
+                self._sorted[query] = _ranked_list(inputs, query, whole)
+
+    def __getitem__(self, query: str) -> RankedList:
+        rows = self._slices.get(query)
+        if rows is None:
+            return self._sorted[query]
+        rows = rows if self._depth is None else slice(rows.start, min(rows.stop, rows.start + self._depth))
+        return RankedList(self._run.docs[rows], self._run.scores[rows], self._keys[rows])
+
+    def __contains__(self, query: object) -> bool:
+        return query in self._slices or query in self._sorted
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._queries)
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+
+def ranked_lists(inputs: AnalysisInput, system: str, only: Collection[str] | None = None) -> RankedLists:
     """The system's ranked lists by judged query, restricted to `only` if given."""
-    if only is None:
-        # Several analyses of one input need all lists.
-        if system not in inputs.ranked_lists_cache:
-            inputs.ranked_lists_cache[system] = _ranked_lists(inputs, system, inputs.result.queries)
-        return dict(inputs.ranked_lists_cache[system])
-    return _ranked_lists(inputs, system, only)
+    if only is not None:
+        return RankedLists(inputs, system, only)
+    # Several analyses of one input need all lists.
+    lists: RankedLists | None = inputs.ranked_lists_cache.get(system)
+    if lists is None:
+        lists = inputs.ranked_lists_cache[system] = RankedLists(inputs, system, inputs.result.queries)
+    return lists
 
 
-def _ranked_lists(inputs: AnalysisInput, system: str, queries: Collection[str]) -> dict[str, RankedList]:
-    columns = resolve_duplicate_columns(inputs.runs[system].restricted_to(frozenset(queries)), inputs.read_options)
-    return {query: _ranked_list(inputs, query, columns[query]) for query in queries if query in columns}
-
-
-def all_hits(inputs: AnalysisInput) -> dict[str, Hits]:
+def all_hits(inputs: AnalysisInput) -> Mapping[str, Hits]:
     """The hits of every system over the same judged queries, in the order of the result."""
     judged = prepare_judgements(inputs.qrels, inputs.options)
-    return {name: align(judged, inputs.runs[name], name, inputs.options) for name in inputs.systems}
+    return without_lookup({name: align(judged, inputs.runs[name], name, inputs.options) for name in inputs.systems})
 
 
 def in_summary(hits: Hits, result: MeasureResult) -> BoolArray:

@@ -113,7 +113,7 @@ def judge_by_name(
     made: list[Callable[[str], ClaimJudge]] = []
 
     def judge_of(name: str) -> ClaimJudge:
-        from rankproof._judge.claims.registry import claim_judges
+        from rankproof._judge.claims.base import claim_judges
 
         if not made:
             session = stack.enter_context(open_session(cache, budget))

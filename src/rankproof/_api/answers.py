@@ -101,8 +101,7 @@ def evaluate_answers(
     from rankproof._api.programs import qrels_of
     from rankproof._evaluation.result import with_answer_inputs
     from rankproof._io.open import path_text
-    from rankproof.measures._claim_base import judged_measures
-    from rankproof.measures._overlap import OVERLAP
+    from rankproof.measures._claim_base import OVERLAP, judged_measures
 
     judged = None if qrels is None else qrels_of(qrels)
     chosen = None if measures is None else judged_measures(measures, judge or OVERLAP)

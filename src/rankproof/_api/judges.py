@@ -51,7 +51,7 @@ def agreement(
 
 def _judge_differences(sources: Sequence[tuple[str | None, Any]], folders: Sequence[Any]) -> Table:
     """How far the judges of results folders are apart on the same answers."""
-    from rankproof._analysis.answers.several_judges import judge_differences_table, judge_values
+    from rankproof._analysis.answers.judge_reliability import judge_differences_table, judge_values
     from rankproof._results.folder import load_results
 
     if len(folders) < len(sources):

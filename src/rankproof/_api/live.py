@@ -149,7 +149,7 @@ def online(
         by=listed["by"],
         expect=expect,
         costs=dict(costs or {}),
-        shares=dict(shares or {}),
+        shares=_shares(shares),
     )
     check_metrics(options)
     read = LogOptions(
@@ -214,9 +214,19 @@ def log_options(*, columns: Any, user: str | None, bots: Names, most_sessions: i
 def _listed(name: str, value: Any) -> tuple[str, ...]:
     """One name or several."""
     names = (value,) if isinstance(value, str) else value
+    if isinstance(names, Sequence) and "" in names:
+        raise UsageError(f"--{name.removesuffix('s')} has an empty text", fix="leave it out, or write a word")
     if not isinstance(names, Sequence) or not all(isinstance(item, str) and item for item in names):
         raise UsageError(f"{name} cannot be {type_phrase(value)}", fix="pass a text, or a list of texts")
     return tuple(dict.fromkeys(names))
+
+
+def _shares(shares: Any) -> dict[str, float]:
+    """The share of each variant, as numbers above 0."""
+    named = dict(shares or {}) if isinstance(shares, Mapping | None) else None
+    if named is None or not all(isinstance(share, int | float) and 0 < share < math.inf for share in named.values()):
+        raise UsageError(f"shares are {for_message(repr(shares))}", fix='pass numbers above 0, such as {"A": 1, "B": 1}')
+    return named
 
 
 def _columns(columns: Any) -> Mapping[str, str]:

@@ -150,8 +150,7 @@ def read_answer_source(args: argparse.Namespace) -> AnswerSource:
 def chosen_measures(source: AnswerSource, args: argparse.Namespace) -> list[Measure] | None:
     """The measures of -m with the judge of --judge or of the results; of a log, by default those that its fields allow."""
     from rankproof._analysis.answers.logged_answers import usual_log_measures
-    from rankproof.measures._claim_base import judged_measures, measures_in_results, with_judge
-    from rankproof.measures._overlap import OVERLAP
+    from rankproof.measures._claim_base import OVERLAP, judged_measures, measures_in_results, with_judge
 
     if args.judge is not None and not args.judge.strip():
         raise UsageError("--judge has no name", fix="specify one, such as minilm, or leave it out")

@@ -42,8 +42,7 @@ def add_judge_options(parser: argparse.ArgumentParser) -> None:
 
 def asked_judges(measures: Sequence[Measure]) -> set[str]:
     """The judges that need a model."""
-    from rankproof.measures._claim_base import judge_of_measure
-    from rankproof.measures._overlap import OVERLAP
+    from rankproof.measures._claim_base import OVERLAP, judge_of_measure
 
     return {judge for measure in measures if (judge := judge_of_measure(measure)) not in (None, OVERLAP)}
 
@@ -71,7 +70,7 @@ def answer_judges(args: argparse.Namespace, terminal: Terminal, measures: Sequen
 
         def judge_of(name: str) -> ClaimJudge:
             # Imported here, since it imports the models, and word overlap needs none.
-            from rankproof._judge.claims.registry import claim_judges
+            from rankproof._judge.claims.base import claim_judges
 
             if not made:
                 session = stack.enter_context(llm_session(args))
@@ -131,7 +130,7 @@ class EstimatingJudge:
 def estimated_cost(evaluate: Callable[[AnswerJudges], Result], args: argparse.Namespace) -> Table:
     """What the judges of an evaluation would be asked; the evaluation itself asks nothing."""
     from rankproof._analysis.answers.logged_answers import AnswerJudges
-    from rankproof._judge.claims.registry import judge_of
+    from rankproof._judge.claims.base import judge_of
 
     made: dict[str, tuple[EstimatingJudge, list[ChatModel]]] = {}
     with llm_session(args) as session:
@@ -182,7 +181,7 @@ def _money(estimate: Estimate, models: Sequence[ChatModel]) -> str | None:
 
 def check_draft_options(args: argparse.Namespace) -> None:
     """Refuses a judge that writes no text, and options that have no effect."""
-    from rankproof._judge.claims.registry import is_language_model
+    from rankproof._judge.claims.base import is_language_model
 
     if args.judge is None or not is_language_model(args.judge):
         raise UsageError("--draft-nuggets needs a language model", fix="name one with --judge")

@@ -107,14 +107,23 @@ def byte_size(text: str) -> int:
 
 def system_cost(text: str) -> tuple[str, float]:
     """The name of a system and its cost, as in bm25=1.4."""
+    return _named_number(text, 0.0, "a system and its cost, as in bm25=1.4")
+
+
+def variant_share(text: str) -> tuple[str, float]:
+    """The name of a variant and its share of the users, as in B=0.5."""
+    return _named_number(text, 5e-324, "a variant and its share of the users, a number above 0, as in B=0.5")
+
+
+def _named_number(text: str, least: float, what: str) -> tuple[str, float]:
     name, equals, number = text.rpartition("=")
     try:
-        cost = float(number)
+        value = float(number)
     except ValueError:
-        cost = -1.0
-    if not equals or not name or not 0 <= cost < float("inf"):
-        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a system and its cost, as in bm25=1.4")
-    return name, cost
+        value = -1.0
+    if not equals or not name or not least <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not {what}")
+    return name, value
 
 
 def share(text: str) -> float:
@@ -182,9 +191,13 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "cache_limit": byte_size,
     "categories": name_list,
     "fields": name_list,
+    "tokenizers": name_list,
+    "languages": name_list,
+    "lexical": name_list,
+    "typos": nonnegative_ints,
     "settings": named_setting,
     "columns": named_setting,
-    "shares": system_cost,
+    "shares": variant_share,
     "max_drops": max_drop,
     "pools": nonnegative_ints,
 }

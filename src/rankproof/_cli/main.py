@@ -42,7 +42,7 @@ def _run(arguments: Sequence[str]) -> int:
     before, name, rest = split_command(arguments)
     if name is None:
         return _run_without_command(before)
-    from rankproof._cli.registry import command_named, parser_of
+    from rankproof._cli.parser import command_named, parser_of
 
     args = parser_of(name).parse([*before, *rest])
     terminal = Terminal(quiet=args.quiet, verbose=args.verbose, all_notes=args.notes)

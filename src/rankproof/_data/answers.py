@@ -89,6 +89,11 @@ class Answer:
     usage: AnswerUsage | None = field(default=None, compare=False)
     searches: tuple[SearchCall, ...] | None = field(default=None, compare=False)
 
+    @property
+    def searched(self) -> tuple[str, ...] | None:
+        """The passages of all searches, or those that it was generated from; None if neither are known."""
+        return self.given if self.searches is None else tuple(doc for search in self.searches for doc in search.returned)
+
 
 class Answers(Viewed, Mapping[str, Answer]):
     """Query id to answer, in input order.

@@ -241,3 +241,28 @@ class IdIndex:
                 return position
             at += 1
         return None
+
+
+_LEAST_WAITING = 1 << 21
+
+
+def distinct_numbers(parts: Iterable[IntArray]) -> IntArray:
+    """The different numbers of all parts in order, in little more memory than these take."""
+    merged = np.empty(0, dtype=np.int64)
+    waiting, count = list[IntArray](), 0
+    for part in parts:
+        waiting.append(_sorted_once(part.copy()))
+        count += len(waiting[-1])
+        # Numbers wait until there are many, so that merging them does not take most of the time.
+        if count > max(len(merged) // 4, _LEAST_WAITING):
+            merged, waiting, count = np.concatenate([merged, *waiting]), [], 0
+            merged = _sorted_once(merged)
+    return _sorted_once(np.concatenate([merged, *waiting]))
+
+
+def _sorted_once(numbers: IntArray) -> IntArray:
+    """The numbers sorted in place, each once: `np.unique` makes further copies."""
+    numbers.sort()
+    is_first = np.ones(len(numbers), dtype=bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+    return numbers[is_first]

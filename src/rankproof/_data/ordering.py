@@ -35,12 +35,29 @@ def resolve_duplicates(run: Run, read_options: ReadOptions) -> tuple[dict[str, l
 
 def resolve_duplicate_columns(run: Run, read_options: ReadOptions) -> dict[str, QueryColumns]:
     """Each query's documents without duplicates, as `resolve_duplicates`, without an object for each row."""
-    spans = dict(zip(run.queries, pairwise(run.offsets.tolist()), strict=True))
-    parts = {query: run.docs[start:end] for query, (start, end) in spans.items()}
-    if len(spans) == len(run.queries) and all(len(set(docs)) == len(docs) for docs in parts.values()):
-        keys = _keys(run, read_options)
-        return {query: (parts[query], run.scores[start:end], keys[start:end]) for query, (start, end) in spans.items()}
-    return {query: _columns(rows, read_options) for query, rows in resolve_duplicates(run, read_options)[0].items()}
+    return dict(columns_by_query(run, read_options))
+
+
+def columns_by_query(run: Run, read_options: ReadOptions) -> Iterator[tuple[str, QueryColumns]]:
+    """As `resolve_duplicate_columns`, one query at a time: the ids of all queries take more memory than the run."""
+    columns = column_slices(run, read_options)
+    if columns is None:
+        for query, own in resolve_duplicates(run, read_options)[0].items():
+            yield query, _columns(own, read_options)
+        return
+    slices, keys = columns
+    for query, rows in slices.items():
+        yield query, (run.docs[rows], run.scores[rows], keys[rows])
+
+
+def column_slices(run: Run, read_options: ReadOptions) -> tuple[dict[str, slice], FloatArray] | None:
+    """The rows of each query, and the keys of all rows; None where a document or a query is there twice."""
+    spans = zip(run.queries, pairwise(run.offsets.tolist()), strict=True)
+    slices = {query: slice(start, end) for query, (start, end) in spans}
+    is_plain = len(slices) == len(run.queries) and all(
+        len(set(docs)) == len(docs) for docs in map(run.docs.__getitem__, slices.values())
+    )
+    return (slices, _keys(run, read_options)) if is_plain else None
 
 
 def _keys(run: Run, read_options: ReadOptions) -> FloatArray:

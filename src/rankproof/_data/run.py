@@ -163,14 +163,14 @@ class Run(Viewed):
         for ranking, values in rankings:
             docs.extend(ranking)
             scores.append(values)
-        ranks = [np.arange(1, len(part) + 1, dtype=np.int64) for part in scores]
+        lengths = np.array([len(part) for part in scores], dtype=np.int64)
         return cls.from_columns(
             name=name,
             queries=tuple(queries),
-            offsets=read_only(np.cumsum([0, *map(len, scores)], dtype=np.int64)),
+            offsets=read_only(np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])),
             docs=tuple(docs),
             scores=read_only(np.concatenate([np.zeros(0), *scores])),
-            ranks=read_only(np.concatenate([np.zeros(0, np.int64), *ranks])),
+            ranks=read_only(list_places(lengths) + 1),
             source=name,
         )
 

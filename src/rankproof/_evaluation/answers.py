@@ -21,14 +21,13 @@ from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerCase, AnswerMeasure, CaseState, Encode
 from rankproof.measures._base import Measure, worst_value
-from rankproof.measures._claim_base import ClaimMeasure
-from rankproof.measures._overlap import OVERLAP
+from rankproof.measures._claim_base import OVERLAP, ClaimMeasure
 from rankproof.measures._parse import parse_measures
 from rankproof.measures._registry import default_answer_measures
 
 Passage = Callable[[str], str | None]
 Judgements = Qrels | Mapping[str, Mapping[str, int]]
-_CITATIONS = ("CiteP", "CiteR")
+_BY_JUDGEMENTS = ("CiteP", "CiteR", "Evidence")
 
 
 def evaluate_answers(
@@ -135,6 +134,7 @@ class AnswerTexts:
             passages,
             tuple(numbers.get(passage, 0) for passage in answer.cited),
             tuple(self.nuggets[query]) if query in self.nuggets else None,
+            None if answer.searched is None else frozenset(map(self.document, answer.searched)),
         )
 
     def _contexts(self, answer: Answer) -> tuple[str, ...] | None:
@@ -172,7 +172,7 @@ def _selected_measures(
         return answer_measures(default_answer_measures(cited=cited, referenced=bool(texts.references) or not contexts))
     chosen = answer_measures(named)
     for measure in chosen:
-        if str(measure) in _CITATIONS and not judged:
+        if str(measure) in _BY_JUDGEMENTS and not judged:
             raise UsageError(
                 f"{measure} needs judgements, and no query has a relevant document", fix="pass qrels, or a lower rel"
             )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Unpack
 
 import numpy as np
 
-from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._align.hits import Hits, JudgedQueries, without_lookup
 from rankproof._data.arrays import FloatArray, read_only, weight_column
 from rankproof._data.run import Run
 from rankproof._data.text import example_ids, pluralise
@@ -112,14 +112,15 @@ def _evaluate(
     rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := getattr(measure, "rel", None)))})
     _check_judgements(judged, fitted)
     numbers = {name: measure for name, measure in fitted.items() if measure.kind != "text"}
-    measured = {}
+    hits_of, results = {}, {}
     for name, run in runs.items():
-        hits = _aligned(judged, run, name, options)
-        measured[name] = _Measured(hits, _measure_results(hits, numbers, options))
+        hits_of[name] = hits = _aligned(judged, run, name, options)
+        results[name] = _measure_results(hits, numbers, options)
         if len(runs) > 1:
             # What measures share takes as much memory as the hits, which are kept for the notes.
             for block in hits.blocks:
                 forget(block)
+    measured = {name: _Measured(hits, results[name]) for name, hits in without_lookup(hits_of).items()}
     notes = _SystemNotes(list(measured.values()), rels, options)
     systems = [
         SystemResult(name, own.results, Deferred(partial(notes.of, own)), _common_depth(own.hits), _texts(own.hits, fitted))

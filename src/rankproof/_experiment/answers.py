@@ -20,8 +20,7 @@ from rankproof._results.experiment_result import SystemRun
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure
-from rankproof.measures._claim_base import ClaimMeasure
-from rankproof.measures._overlap import OVERLAP
+from rankproof.measures._claim_base import OVERLAP, ClaimMeasure
 from rankproof.measures._parse import parse_measures
 from rankproof.models._base import Encoder
 from rankproof.models._registry import encoder_by_name

@@ -52,7 +52,6 @@ class DocumentSampler:
     def __init__(self, corpus: Corpus, term_statistics: TermStatistics, fields: tuple[str, ...], seed: int) -> None:
         self._corpus, self._term_statistics, self._fields, self._seed = corpus, term_statistics, fields, seed
         self.docs = sorted(doc for doc, text in term_statistics.texts.items() if len(split_words(text)) >= MIN_DOCUMENT_WORDS)
-        self._fit = frozenset(self.docs)
 
     def sources(self, category: str) -> Iterator[SourceDocument]:
         """Each document once; for a category of two documents, with its nearest document."""
@@ -69,6 +68,10 @@ class DocumentSampler:
         terms = " ".join(self._term_statistics.top_terms(self._term_statistics.texts[doc], _QUERY_TERMS))
         ranking, _ = self._index.search(Query(doc, terms), (), QueryTimer())
         return next((other for other in ranking if other != doc and other in self._fit), None)
+
+    @cached_property
+    def _fit(self) -> frozenset[str]:
+        return frozenset(self.docs)
 
     @cached_property
     def _index(self) -> BM25Searcher:
@@ -148,7 +151,7 @@ class GenerationPipeline:
         return usage
 
     def report(self, generated: GeneratedQueries, check: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The report, generate.json; it lists every failed document and every rejected query."""
+        """The report, generate.json, without the rejected queries, which may be as many as the documents."""
         return {
             "format": FORMAT,
             "schema": format_versions.GENERATE_REPORT,
@@ -169,7 +172,6 @@ class GenerationPipeline:
             "reasons": REJECT_REASONS,
             "check": check,
             "failed": [failure.plain() for failure in generated.failed],
-            "rejected": [rejection.plain() for rejection in generated.rejected],
         }
 
     def _queues(self) -> dict[str, Iterator[SourceDocument]]:

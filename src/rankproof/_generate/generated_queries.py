@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import indent
 from typing import Any, Literal
 
 from rankproof._data.corpus import Corpus
@@ -266,12 +267,29 @@ def write_generated(generated: GeneratedQueries, report: Mapping[str, Any], fold
             beside = temporary.path
             write_blocks(os.path.join(beside, "queries.jsonl"), _query_lines(generated))
             write_blocks(os.path.join(beside, "qrels.tsv"), _qrels_lines(generated))
-            write_blocks(os.path.join(beside, REPORT_FILE), [json.dumps(report, indent=2, ensure_ascii=True).encode() + b"\n"])
+            write_blocks(os.path.join(beside, REPORT_FILE), _report_blocks(report, generated.rejected))
             if corpus is not None:
                 write_blocks(os.path.join(beside, "corpus.jsonl"), text_blocks(corpus))
             os.rename(beside, folder)
     except OSError as error:
         raise UsageError(f"{folder} could not be created ({error.strerror})", fix="specify a writable folder") from None
+
+
+def _report_blocks(report: Mapping[str, Any], rejected: Sequence[RejectedQuery]) -> Iterator[bytes]:
+    """The report with every rejected query as JSON; as one text, the queries would take far more memory than the file."""
+    whole = json.dumps({**report, "rejected": []}, indent=2, ensure_ascii=True)
+    yield (whole.removesuffix("]\n}") if rejected else whole + "\n").encode()
+    for start in range(0, len(rejected), _REJECTED_PER_BLOCK):
+        block = [
+            json.dumps(query.plain(), indent=2, ensure_ascii=True) for query in rejected[start : start + _REJECTED_PER_BLOCK]
+        ]
+        text = indent(",\n".join(block), "    ")
+        yield (("\n" if start == 0 else ",\n") + text).encode()
+    if rejected:
+        yield b"\n  ]\n}\n"
+
+
+_REJECTED_PER_BLOCK = 1000
 
 
 def _query_lines(generated: GeneratedQueries) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from itertools import islice
 
 import numpy as np
 
-from rankproof._data.arrays import BoolArray, IntArray
+from rankproof._data.arrays import BoolArray, IntArray, distinct_numbers
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import Judgement, make_judge_label
 from rankproof._data.run import Run
@@ -21,7 +21,7 @@ from rankproof._data.validation import made_id
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.cells import SETTING, SETTING_HELP, Thresholds, describe_thresholds, grade_by, thresholds_of
-from rankproof._importers.search_log.columns import chunks, release_memory
+from rankproof._importers.search_log.columns import list_chunks, release_memory, smallest_dtype
 from rankproof._importers.search_log.log import Codes, Offsets, SearchLog, split_place
 from rankproof._importers.search_log.options import BOTS, CLICKS, MOST_SESSIONS, LogOptions
 from rankproof._importers.search_log.read import USER, read_search_log
@@ -80,9 +80,7 @@ class ClickSettings:
     def label(self, pairs: _ShownPairs, counts: PairCounts) -> str:
         """clicks:MODEL:DIGEST; the digest covers the settings and the clicks."""
         digest = hashlib.sha256(identity_key(self.prior, self.least_shown, list(self.thresholds)).encode())
-        order = pairs.by_name()
-        for part in chunks(len(order)):
-            rows = order[part]
+        for rows in pairs.by_name():
             columns = (column[rows].tolist() for column in (counts.shown, counts.clicks, counts.expected))
             digest.update(
                 "".join(
@@ -153,6 +151,7 @@ class UbiImporter:
         how = ClickSettings.of(options)
         builder = DatasetBuilder(source, options)
         log = _ClickedLists(_read_log(source, how.log), how.actions, builder.counts)
+        release_memory()
         log.check(source)
         groups = [normalised_query(text) for text in log.queries]
         keys = [made_id("query", [group]) for group in groups]
@@ -201,7 +200,7 @@ def _read_log(source: ImportSource, options: LogOptions) -> SearchLog:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _ShownPairs:
-    """The query and the document of each pair, as places in the normal forms of queries and in the ids of documents."""
+    """The query and the document of each pair, as places in the normal forms of queries and the ids of documents, in order."""
 
     query: Codes
     doc: Codes
@@ -213,11 +212,14 @@ class _ShownPairs:
         for query, doc in zip(self.query[rows].tolist(), self.doc[rows].tolist(), strict=True):
             yield self.queries[query], self.docs[doc]
 
-    def by_name(self) -> IntArray:
-        """The pairs in the order of their names."""
-        key = _places_in_order(self.queries)[self.query] * len(self.docs)
-        key += _places_in_order(self.docs)[self.doc]
-        return np.argsort(key)
+    def by_name(self) -> Iterator[IntArray]:
+        """The pairs of one query after the other, in the order of their names."""
+        place = _places_in_order(self.docs)
+        ends = np.searchsorted(self.query, np.arange(len(self.queries) + 1)).tolist()
+        for query in np.argsort(_places_in_order(self.queries)).tolist():
+            start, end = ends[query], ends[query + 1]
+            if start < end:
+                yield start + np.argsort(place[self.doc[start:end]])
 
 
 def _places_in_order(names: Sequence[str]) -> IntArray:
@@ -244,7 +246,7 @@ class _ClickedLists:
         weights = np.array([*(actions.get(name, 0.0) for name in log.actions), 0.0])
         self._weights, weight_of_action = np.unique(np.append(weights, 0.0), return_inverse=True)
         """The weights of events, 0 first."""
-        weight = weight_of_action[:-1].astype(np.int16)[events.action]
+        weight = weight_of_action[:-1].astype(smallest_dtype(0, len(actions)))[events.action]
         others = np.bincount(events.action[weight == 0], minlength=len(log.actions)).tolist()
         self.other_actions = Counter({name: count for name, count in zip(log.actions, others, strict=True) if count})
         """How many events there are of each action of the log that is no click."""
@@ -261,7 +263,7 @@ class _ClickedLists:
         self.count = len(clicks)
         self.moved = int(np.count_nonzero((clicks.named_rank > 0) & (clicks.named_rank != clicks.rank)))
         """Clicks whose event names another rank than the list."""
-        self._weight = np.zeros(len(self._shown), dtype=np.int16)
+        self._weight = np.zeros(len(self._shown), dtype=weight.dtype)
         # Of several actions on a document, the highest weight counts.
         np.maximum.at(self._weight, self._offsets[clicks.session] + clicks.slot - 1, weight[left])
         self._rank = sessions.ranks - 1
@@ -295,27 +297,21 @@ class _ClickedLists:
     def clicks(self, groups: Sequence[str]) -> tuple[_ShownPairs, ClickLog]:
         """The pairs, and their impressions with their clicks; `groups` names the query of each code."""
         total, docs = int(np.count_nonzero(self._rows)), len(self._docs)
-        keys, start = np.empty(total, dtype=np.int64), 0
-        for _, part in self._keys():
-            keys[start : start + len(part)] = part
-            start += len(part)
-        keys.sort()
-        is_first = np.ones(total, dtype=bool)
-        np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
-        keys = keys[is_first]
-        del is_first
+        keys = distinct_numbers(part for _, part in self._keys())
         pair, lengths, start = np.empty(total, dtype=np.int32), list[IntArray](), 0
         for part_lengths, part in self._keys():
             pair[start : start + len(part)] = np.searchsorted(keys, part)
             lengths.append(part_lengths)
             start += len(part)
-        pairs = _ShownPairs((keys // docs).astype(np.int32), (keys % docs).astype(np.int32), groups, self._docs)
+        doc = (keys % docs).astype(np.int32)
+        keys //= docs
+        pairs = _ShownPairs(keys.astype(np.int32), doc, groups, self._docs)
         rank, weight = (column if self._rows.all() else column[self._rows] for column in (self._rank, self._weight))
         return pairs, ClickLog(pairs.query, pair, rank, weight, self._weights, np.concatenate(lengths))
 
     def _keys(self) -> Iterator[tuple[IntArray, IntArray]]:
         """The lengths of some lists, and their queries and documents as one number for each document shown that counts."""
-        for part in chunks(len(self.query)):
+        for part in list_chunks(len(self.query)):
             lengths = self._lengths[part]
             shown = slice(int(self._offsets[part.start]), int(self._offsets[part.stop]))
             rows = self._rows[shown]
@@ -346,7 +342,7 @@ def _judgements(
     if len(often) < len(counts.shown):
         reason = f"of pairs shown less than {how.least_shown} times"
         builder.counts.drop("judgements", reason, count=len(counts.shown) - len(often))
-    columns = pairs.query[often].tolist(), pairs.doc[often].tolist(), counts.attraction(how.prior)[often].tolist()
+    columns = pairs.query[often].tolist(), pairs.doc[often].tolist(), counts.part(often).attraction(how.prior).tolist()
     docs = pairs.docs
     return (
         Judgement(keys[query], docs[doc], grade_by(value, how.thresholds), judge_label=label)

@@ -62,6 +62,8 @@ EXPORT_FORMATS: Registry[ExportFormat] = Registry(
         Component("latex", f"{_EXPORTS}:LATEX", "a table for a paper", aliases=("tex",)),
         Component("junit", f"{_EXPORTS}:JUNIT", "a test case for each system and measure, for CI", aliases=("xml",)),
         Component("parquet", f"{_EXPORTS}:PARQUET", "every number, one per row"),
+        Component("claims-csv", f"{_EXPORTS}:CLAIMS_CSV", "which chunk supports which claim of an answer, one per row"),
+        Component("claims-json", f"{_EXPORTS}:CLAIMS_JSON", "the same as JSON"),
     ),
 )
 """The formats of `rankproof export`; the suffix of a file is a name or an alias."""
@@ -162,9 +164,25 @@ def _encoded(text: str) -> bytes:
     return text.encode(errors="backslashreplace")
 
 
+def _claims(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> bytes:
+    from rankproof._analysis.answers.claim_chunks import claim_chunks
+    from rankproof._render.table import as_csv
+
+    return _encoded(as_csv([claim_chunks(results)], options))
+
+
+def _claims_json(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> bytes:
+    from rankproof._analysis.answers.claim_chunks import claim_chunks
+    from rankproof._render.table import as_json
+
+    return _encoded(as_json([claim_chunks(results)], options))
+
+
 CSV = ExportFormat(_csv)
 JSON = ExportFormat(_json)
 MARKDOWN = ExportFormat(_markdown, tests=True)
 LATEX = ExportFormat(_latex, tests=True)
 JUNIT = ExportFormat(_junit, tests=True)
 PARQUET = ExportFormat(_parquet, is_binary=True)
+CLAIMS_CSV = ExportFormat(_claims)
+CLAIMS_JSON = ExportFormat(_claims_json)

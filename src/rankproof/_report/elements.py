@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from rankproof._analysis.values import format_points
+from rankproof._charts.draw import svg_of
 from rankproof._charts.model import Chart, Medium
-from rankproof._charts.svg import svg_of
 from rankproof._data.table import CellValue, Table
 from rankproof._data.text import in_a_sentence, shown_time
 from rankproof._evaluation.result import MeasureResult

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rankproof._data import format_versions
 from rankproof._data.qrels import Qrels
@@ -64,6 +64,9 @@ from rankproof._results.result_json import (
     results_document,
 )
 from rankproof.errors import InputError, RankproofError, UsageError, for_message, type_phrase
+
+if TYPE_CHECKING:
+    from rankproof._results.stored_results import DocumentReader
 
 _CHANGED = "the file was changed after the results were written"
 _ANSWERS_FILES = (ANSWERS_FILE, CLAIMS_FILE, CONTEXTS_FILE)
@@ -129,14 +132,11 @@ def load_results(
     reader, digests = DocumentReader(document, folder), values.member("sha256", dict[str, str])
     names = [system.name for system in document.systems]
     present = {name for name in (QRELS_FILE, *_ANSWERS_FILES, *replies_files(names).values()) if name in digests}
-    if document.judged_ids and QRELS_FILE not in present:
-        raise reader.error(f"sha256.{QRELS_FILE} is missing")
-    check_unchanged(folder, digests, [*_READ_FILES, *sorted(present), *reader.run_files()])
+    _check_files(folder, document, digests, present, reader)
     result = reader.result()
     answers = read_answers_file(folder) if ANSWERS_FILE in present else {}
     system_runs = reader.system_runs(answers, read_replies(folder, names, present))
     reader.check_systems(system_runs, result)
-    snippets = _read_snippets(folder)
     stored = ExperimentResult(
         name=document.name,
         fingerprint=document.fingerprint,
@@ -145,7 +145,6 @@ def load_results(
         system_runs=system_runs,
         qrels=read_results_qrels(folder) if QRELS_FILE in present else Qrels({}, source=folder),
         texts=read_queries(open_folder_source(folder, QUERIES_FILE)),
-        snippets={doc: snippet.text for doc, snippet in snippets.items()},
         experiment=_read_experiment(folder),
         provenance=document.provenance,
         notes=document.notes,
@@ -156,15 +155,32 @@ def load_results(
         answers=reader.answer_values(system_runs, read_claims_file(folder, present)),
         contexts=read_contexts_file(folder, present),
         judged_documents=document.answers.judged_documents if document.answers else {},
-        titles={doc: max(0, snippet.title) for doc, snippet in snippets.items() if snippet.title is not None},
-        urls={doc: snippet.url for doc, snippet in snippets.items() if snippet.url is not None},
-        document_fields={doc: snippet.fields for doc, snippet in snippets.items() if snippet.fields is not None},
         labels=label_files(folder),
+        **_document_parts(_read_snippets(folder)),
     )
     results = checked_results(stored, values.plain, reader.error)
     if not is_original:
         raise reader.error(_CHANGED, CHANGED_FIX)
     return results
+
+
+def _check_files(
+    folder: str, document: ResultDocument, digests: Mapping[str, str], present: Collection[str], reader: DocumentReader
+) -> None:
+    """An error if a file that is read is missing or was changed."""
+    if document.judged_ids and QRELS_FILE not in present:
+        raise reader.error(f"sha256.{QRELS_FILE} is missing")
+    check_unchanged(folder, digests, [*_READ_FILES, *sorted(present), *reader.run_files()])
+
+
+def _document_parts(snippets: Mapping[str, _Snippet]) -> dict[str, Any]:
+    """The beginnings, titles, addresses and fields of documents."""
+    return {
+        "snippets": {doc: snippet.text for doc, snippet in snippets.items()},
+        "titles": {doc: max(0, snippet.title) for doc, snippet in snippets.items() if snippet.title is not None},
+        "urls": {doc: snippet.url for doc, snippet in snippets.items() if snippet.url is not None},
+        "document_fields": {doc: snippet.fields for doc, snippet in snippets.items() if snippet.fields is not None},
+    }
 
 
 def read_document(folder: str) -> JsonObject:

@@ -98,7 +98,8 @@ def most_contested(unjudged_docs: UnjudgedDocuments, measure: Measure, most: int
     kept: dict[str, set[str]] = {query: set() for query in unjudged_docs.docs}
     for query, doc in nlargest(most, disagreement, key=disagreement.__getitem__):
         kept[query].add(doc)
-    return replace(unjudged_docs, docs={query: frozenset(docs) for query, docs in kept.items()})
+    docs = {query: frozenset(docs) for query, docs in kept.items()}
+    return replace(unjudged_docs, docs=docs, counts={query: len(own) for query, own in docs.items()})
 
 
 def _rank_disagreement(unjudged_docs: UnjudgedDocuments, depth: int) -> Mapping[QueryAndDoc, float]:

@@ -5,7 +5,7 @@ Every model compares the clicks on a document with those expected of an average 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
-from rankproof._statistics.position_bias import Codes, PositionBias, RankedClicks, position_bias
+from rankproof._statistics.position_bias import Codes, PositionBias, RankedClicks, blocks, position_bias
 
 _TINY = 1e-12
-_ROWS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,7 @@ class ClickLog:
         """Impressions and clicks at each rank, over all queries."""
         shown = np.zeros(int(self.rank.max(initial=-1)) + 1, dtype=np.int64)
         clicked = np.zeros(len(shown))
-        for rows in self._blocks():
+        for rows in blocks(len(self.pair)):
             np.add.at(shown, self.rank[rows], 1)
             np.add.at(clicked, self.rank[rows], self.weights[self.weight[rows]])
         return RankCounts(shown.astype(np.float64), clicked)
@@ -70,7 +69,7 @@ class ClickLog:
         """The counts of every pair that was shown."""
         shown, clicks, expected = np.zeros(self.pairs, dtype=np.int32), np.zeros(self.pairs), np.zeros(self.pairs)
         of_rank = model.expected(self)
-        for rows in self._blocks():
+        for rows in blocks(len(self.pair)):
             pair, looked = self.pair[rows], of_rank[self.rank[rows]]
             np.add.at(shown, pair, 1)
             np.add.at(clicks, pair, self.weights[self.weight[rows]])
@@ -79,8 +78,12 @@ class ClickLog:
 
     def pairs_at_several_ranks(self) -> int:
         """How many pairs were shown at more than one rank."""
-        pair = self._cells().pair
-        return len(np.unique(pair[1:][pair[1:] == pair[:-1]]))
+        lowest, highest = np.zeros(self.pairs, dtype=self.rank.dtype), np.zeros(self.pairs, dtype=self.rank.dtype)
+        lowest[self.pair] = highest[self.pair] = self.rank
+        for rows in blocks(len(self.pair)):
+            np.minimum.at(lowest, self.pair[rows], self.rank[rows])
+            np.maximum.at(highest, self.pair[rows], self.rank[rows])
+        return int(np.count_nonzero(lowest < highest))
 
     @cached_property
     def position_bias(self) -> PositionBias:
@@ -90,11 +93,6 @@ class ClickLog:
 
     def _cells(self) -> RankedClicks:
         return RankedClicks.of(self.pair, self.rank, self.weight > 0)
-
-    def _blocks(self) -> Iterator[slice]:
-        """Parts of the impressions: numbers of 8 bytes for all of them would take most of the memory."""
-        for start in range(0, len(self.pair), _ROWS_AT_ONCE):
-            yield slice(start, start + _ROWS_AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +115,10 @@ class PairCounts:
     shown: npt.NDArray[Any]
     clicks: FloatArray
     expected: FloatArray
+
+    def part(self, rows: IntArray) -> PairCounts:
+        """The counts of these pairs."""
+        return PairCounts(self.shown[rows], self.clicks[rows], self.expected[rows])
 
     def attraction(self, prior: float) -> FloatArray:
         """Clicks over expected clicks; `prior` expected clicks of an average document, whose value is 1, are added to both.

@@ -12,6 +12,8 @@ from rankproof._statistics.options import USUAL_USERS
 ALPHA = 0.05
 _MOST = 10_000_000
 _SRM_CONCENTRATION = 1000.0
+_PART_CONCENTRATION = 100.0
+"""Parts of a log are smaller than the log, and changes of shares that matter are larger than those of a wrong split."""
 SRM_ALARM = 100.0
 """An e-value of this size is an alarm: by chance it ever comes once in 100 experiments."""
 
@@ -114,9 +116,26 @@ def share_evidence(counts: Sequence[int], shares: Sequence[float], concentration
 
     By chance it ever reaches 1 / a with a probability of at most a (Lindon and Malek 2022).
     """
-    total, logarithm = float(sum(counts)), 0.0
-    logarithm = math.lgamma(concentration) - math.lgamma(concentration + total)
+    known = sum(count * math.log(share) for count, share in zip(counts, shares, strict=True))
+    return math.exp(min(_log_mixture(counts, shares, concentration) - known, 700.0))
+
+
+def _log_mixture(counts: Sequence[int], shares: Sequence[float], concentration: float) -> float:
+    """The logarithm of the probability of an order of draws with these counts, if shares are drawn around the given ones."""
+    logarithm = math.lgamma(concentration) - math.lgamma(concentration + sum(counts))
     for count, share in zip(counts, shares, strict=True):
         prior = concentration * share
-        logarithm += math.lgamma(prior + count) - math.lgamma(prior) - count * math.log(share)
+        logarithm += math.lgamma(prior + count) - math.lgamma(prior)
+    return logarithm
+
+
+def changing_share_evidence(counts: Sequence[Sequence[int]], shares: Sequence[float]) -> float:
+    """The e-value against parts, such as days, whose counts have the same shares, whatever these are; valid at every look.
+
+    Each part has a mixture around `shares`, and the null hypothesis has the shares that fit all parts best, so by chance it
+    reaches 1 / a with a probability of at most a (Wasserman, Ramdas and Balakrishnan 2020).
+    """
+    logarithm = sum(_log_mixture(part, shares, _PART_CONCENTRATION) for part in counts)
+    totals = [sum(column) for column in zip(*counts, strict=True)]
+    logarithm -= sum(count * math.log(count / sum(totals)) for count in totals if count)
     return math.exp(min(logarithm, 700.0))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from rankproof._data.arrays import BoolArray, FloatArray
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray, distinct_numbers
 from rankproof._data.text import pluralise
 from rankproof.errors import InputError
 
@@ -47,6 +48,15 @@ class PositionBias:
         return f"position bias by {how}: {self.pairs:,} pairs were shown at two neighbouring ranks{limit}"
 
 
+_ROWS_AT_ONCE = 1 << 17
+
+
+def blocks(rows: int) -> Iterator[slice]:
+    """Parts of so many rows: numbers of 8 bytes for all impressions of a log would take most of the memory."""
+    for start in range(0, rows, _ROWS_AT_ONCE):
+        yield slice(start, start + _ROWS_AT_ONCE)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class RankedClicks:
     """Each pair of query and document at each of its ranks (from 0), in order: impressions, and impressions with a click."""
@@ -60,19 +70,19 @@ class RankedClicks:
     def of(cls, pair: Codes, rank: Codes, clicked: BoolArray) -> RankedClicks:
         """The counts of single impressions."""
         width = int(rank.max(initial=0)) + 1
-        keys = pair.astype(np.int64)
-        keys *= width
-        keys += rank
-        clicked_keys = keys[clicked]
-        keys.sort()
-        is_first = np.ones(len(keys), dtype=bool)
-        np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
-        starts = np.flatnonzero(is_first)
-        shown = np.diff(starts, append=len(keys)).astype(np.int32)
-        keys = keys[starts]
-        del starts, is_first
-        clicks = np.bincount(np.searchsorted(keys, clicked_keys), minlength=len(keys)).astype(np.int32)
-        return cls((keys // width).astype(pair.dtype), (keys % width).astype(rank.dtype), shown, clicks)
+
+        def keys_of(rows: slice) -> IntArray:
+            return pair[rows].astype(np.int64) * width + rank[rows]
+
+        keys = distinct_numbers(map(keys_of, blocks(len(pair))))
+        shown, clicks = np.zeros(len(keys), dtype=np.int32), np.zeros(len(keys), dtype=np.int32)
+        for rows in blocks(len(pair)):
+            cell = np.searchsorted(keys, keys_of(rows))
+            np.add.at(shown, cell, 1)
+            np.add.at(clicks, cell[clicked[rows]], 1)
+        ranks = (keys % width).astype(rank.dtype)
+        keys //= width
+        return cls(keys.astype(pair.dtype), ranks, shown, clicks)
 
     @property
     def width(self) -> int:

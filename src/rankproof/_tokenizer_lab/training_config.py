@@ -5,19 +5,20 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankproof._data import validation
 from rankproof._data.arrays import IntArray
 from rankproof._data.text import pluralise
+from rankproof._data.validation import check_options
 from rankproof._extras import extra
-from rankproof._tokenizer_lab.training_data import TrainingData, TrainingDataConfig
-from rankproof.errors import UsageError, type_phrase
+from rankproof._registry import Option
+from rankproof._tokenizer_lab.training_data import LEAST_CHARACTERS, MOST_CROPS, MOST_NEGATIVES, TrainingData, TrainingDataConfig
+from rankproof.errors import UsageError
 from rankproof.models._device import chosen_device
-from rankproof.models._trained.shape import Architecture, check_layers, normalise_input
+from rankproof.models._trained.shape import SIZE_LIMITS, Architecture, check_layers, normalise_input
 from rankproof.stages._text_vectors import add_prompt
 
 if TYPE_CHECKING:
@@ -39,53 +40,51 @@ class TrainingConfig:
     query and each passage; they count towards `characters` and the budget.
     """
 
-    parameters: int = 4_000_000
-    flops: float | None = DEFAULT_FLOPS
-    steps: int | None = None
-    batch: int = 128
-    learning_rate: float = 1e-3
-    warmup: float = 0.1
-    temperature: float = 0.05
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    judged_share: float = 0.25
-    characters: int = 512
-    width: int = 256
-    depth: int = 4
-    heads: int = 4
-    architecture: Architecture = "transformer"
-    crops: int = 16
-    negatives: int = 10
-    query_prompt: str = ""
-    passage_prompt: str = ""
+    parameters: Annotated[int, Option("trainable parameters of each network, within 1 %", least=1000, most=1_000_000_000)] = (
+        4_000_000
+    )
+    flops: Annotated[
+        float | None,
+        Option("floating-point operations of a training", least=1, most=1e24, metavar="X", unset="1e15; no limit with --steps"),
+    ] = DEFAULT_FLOPS
+    steps: Annotated[
+        int | None, Option("training steps; 0 saves untrained networks", least=0, most=10_000_000, unset="no limit")
+    ] = None
+    batch: Annotated[int, Option("pairs per training step", least=2, most=65_536)] = 128
+    learning_rate: Annotated[float, Option("peak learning rate", least=1e-8, most=1, metavar="X")] = 1e-3
+    warmup: Annotated[float, Option("share of the steps in which the learning rate rises", least=0, most=1)] = 0.1
+    temperature: Annotated[float, Option("temperature that divides the cosines", least=1e-3, most=10, metavar="X")] = 0.05
+    weight_decay: Annotated[float, Option("weight decay of AdamW", least=0, most=10)] = 0.01
+    clip: Annotated[float, Option("largest norm of a gradient", least=1e-3, most=1e6)] = 1.0
+    judged_share: Annotated[
+        float, Option("share of judged pairs in a batch; the others are crops", least=0, most=1, metavar="X")
+    ] = 0.25
+    characters: Annotated[int, Option("characters read of each text", least=LEAST_CHARACTERS, most=SIZE_LIMITS["characters"])] = (
+        512
+    )
+    width: Annotated[int, Option("dimensions of a vector", least=1, most=SIZE_LIMITS["width"])] = 256
+    depth: Annotated[int, Option("layers", least=1, most=SIZE_LIMITS["depth"])] = 4
+    heads: Annotated[int, Option("attention heads per layer", least=1, most=SIZE_LIMITS["heads"])] = 4
+    architecture: Annotated[Architecture, Option("type of the layers")] = "transformer"
+    crops: Annotated[int, Option("crops of each document that serve as training queries", least=0, most=MOST_CROPS)] = 16
+    negatives: Annotated[
+        int, Option("BM25 results from which the hard negative of a pair is drawn", least=0, most=MOST_NEGATIVES)
+    ] = 10
+    query_prompt: Annotated[str, Option("text before each query, in training and in compare", metavar="TEXT", unset="none")] = ""
+    passage_prompt: Annotated[
+        str, Option("text before each passage, in training and in compare", metavar="TEXT", unset="none")
+    ] = ""
 
     def __post_init__(self) -> None:
-        validation.checked_integer("parameters", self.parameters, 1000, 1_000_000_000)
-        validation.checked_integer("batch", self.batch, 2, 65_536)
-        validation.checked_number("learning_rate", self.learning_rate, 1e-8, 1)
-        validation.checked_number("warmup", self.warmup, 0, 1)
-        validation.checked_number("temperature", self.temperature, 1e-3, 10)
-        validation.checked_number("weight_decay", self.weight_decay, 0, 10)
-        validation.checked_number("clip", self.clip, 1e-3, 1e6)
-        validation.checked_number("judged_share", self.judged_share, 0, 1)
+        check_options(self)
         check_layers(self.architecture, self.width, self.depth, self.heads)
-        self.data_config()
-        self._check_budget()
-        self._check_prompts()
-
-    def _check_budget(self) -> None:
         if self.flops is None and self.steps is None:
             raise UsageError("the training has no budget", fix="give flops, steps or both")
-        if self.flops is not None:
-            validation.checked_number("flops", self.flops, 1, 1e24)
-        if self.steps is not None:
-            validation.checked_integer("steps", self.steps, 0, 10_000_000)
+        self._check_prompts()
 
     def _check_prompts(self) -> None:
         for name in _PROMPT_FIELDS:
             prompt = getattr(self, name)
-            if not isinstance(prompt, str):
-                raise UsageError(f"{name} is {type_phrase(prompt)}", fix="give a text")
             if len(prompt) >= self.characters:
                 what = f"{name} has {pluralise(len(prompt), 'character')}, and the network reads {self.characters} of each text"
                 raise UsageError(what, fix="shorten the prompt, or raise characters")

@@ -178,6 +178,9 @@ def crop_pairs(
                 yield TrainingPair(language, "", piece, row, frozenset({row}))
 
 
+LEAST_CHARACTERS, MOST_CROPS, MOST_NEGATIVES = 16, 1000, 100
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingDataConfig:
     """How training data are built: share of held-out documents, crops per document, characters per text, negatives per pair."""
@@ -190,9 +193,9 @@ class TrainingDataConfig:
 
     def __post_init__(self) -> None:
         validation.checked_number("holdout", self.holdout, 0, 0.95)
-        validation.checked_integer("crops", self.crops, 0, 1000)
-        validation.checked_integer("characters", self.characters, 16, SIZE_LIMITS["characters"])
-        validation.checked_integer("negatives", self.negatives, 0, 100)
+        validation.checked_integer("crops", self.crops, 0, MOST_CROPS)
+        validation.checked_integer("characters", self.characters, LEAST_CHARACTERS, SIZE_LIMITS["characters"])
+        validation.checked_integer("negatives", self.negatives, 0, MOST_NEGATIVES)
         validation.checked_integer("seed", self.seed, 0)
 
     def source_digest(self, languages: Mapping[str, Dataset], other_splits: OtherSplitQueries) -> str:

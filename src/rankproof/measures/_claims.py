@@ -14,17 +14,23 @@ from rankproof._data.wording.remarks import without_thinking
 from rankproof.measures._answers import AnswerCase, SharedWords, shared_words
 from rankproof.measures._base import Advice
 from rankproof.measures._claim_base import (
+    USEFUL_SHARE,
     ClaimMeasure,
     Outcome,
     UnitMeasure,
     Verdicts,
+    all_words,
     by_reference,
     checkable_verdicts,
+    claim_share,
+    content_words,
     mean_credit,
+    stated_words,
     without_answer,
     without_reference,
+    word_cosine,
+    word_share,
 )
-from rankproof.measures._overlap import USEFUL_SHARE, all_words, claim_share, content_words, stated_words, word_cosine, word_share
 
 _CACHED_PAIRS = 64
 

@@ -12,19 +12,25 @@ from rankproof._registry import Option
 from rankproof.measures._answers import AnswerCase
 from rankproof.measures._base import CUTOFF, Advice
 from rankproof.measures._claim_base import (
+    USEFUL_SHARE,
     ClaimMeasure,
     Outcome,
     UnitMeasure,
     Verdicts,
+    Words,
+    all_words,
     best_outcome,
     by_reference,
     checkable_verdicts,
+    content_words,
+    grade_share,
     mean_credit,
     sentence_words,
+    stated_words,
     without_answer,
     without_reference,
+    word_share,
 )
-from rankproof.measures._overlap import USEFUL_SHARE, Words, all_words, content_words, grade_share, stated_words, word_share
 
 _FROM_CONTEXTS = " 0 if nothing was retrieved; no value if the question has no answer. Abstaining changes nothing."
 _BY_WORDS = " judge='overlap': "

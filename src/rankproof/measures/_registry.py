@@ -58,8 +58,9 @@ ANSWER_MEASURES: Registry[AnswerMeasure] = Registry(
         *_of("_claims", "Faithfulness", "Hallucination", "AnswerRelevance", "ClaimP", "ClaimR", "ClaimF1"),
         *_of("_contexts", "ContextR", "ContextP", "ContextAP", "ContextRelevance", "Utilisation", "Noise"),
         *_of("_citations", "CiteP", "CiteR"),
+        *_of("_evidence", "Evidence"),
         *_of("_criterion", "Criterion"),
-        *_of("_nuggets", "NuggetR", "AnswerRate", "AbstainP", "AbstainR"),
+        *_of("_citations", "NuggetR", "AnswerRate", "AbstainP", "AbstainR"),
     ),
 )
 """Measures of answers; F1 is in both registries, and has a cutoff where it measures rankings."""
@@ -91,8 +92,8 @@ def default_answer_measures(*, cited: bool, referenced: bool = True) -> list[Mea
     from rankproof.measures._citations import CiteP, CiteR
 
     if not referenced:
+        from rankproof.measures._citations import AnswerRate
         from rankproof.measures._claims import Faithfulness, Hallucination
-        from rankproof.measures._nuggets import AnswerRate
 
         return [Faithfulness, Hallucination, AnswerRate]
     return [EM, AnswerF1(tokens="bag"), AnswerF1(tokens="set"), Contains, ROUGE_L, *((CiteP, CiteR) if cited else ())]

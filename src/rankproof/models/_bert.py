@@ -21,8 +21,16 @@ from rankproof.models._base import DownloadProgress, OwnTokenLimit, Precision, R
 from rankproof.models._device import DeviceOption, Placement, PrecisionOption, check_device, place
 from rankproof.models._download.cached_folder import WheelFile, cached_folder, checked_folder, download_first, models_cache_folder
 from rankproof.models._download.hub import is_local, model_folder_of, save_response
-from rankproof.models._onnx.folder import CONFIG, TOKENIZER, WEIGHTS, ModelFolder, Pooling, cached_graph, open_model_folder
-from rankproof.models._onnx.graph import GRAPH_VERSION
+from rankproof.models._onnx.folder import (
+    CONFIG,
+    GRAPH_VERSION,
+    TOKENIZER,
+    WEIGHTS,
+    ModelFolder,
+    Pooling,
+    cached_graph,
+    open_model_folder,
+)
 from rankproof.models._onnx.runtime import OnnxCrossEncoder, OnnxEncoder, open_session
 from rankproof.models._tokenizer import TokenizerFile
 from rankproof.models._torch import TorchModel, load_torch_pair_model, torch_folder

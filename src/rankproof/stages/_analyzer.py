@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
 from rankproof._data import validation
 from rankproof._data.text import combining_marks
+from rankproof._data.wording.stop_words import listed_stop_words
 from rankproof._extras import extra
 from rankproof.errors import UsageError, for_message
 from rankproof.models._trained.tokenizers import (
@@ -89,12 +88,6 @@ def _stop_words(language: str, chosen: bool | tuple[str, ...]) -> list[str]:
     if isinstance(chosen, bool):
         return listed_stop_words()[language].split() if chosen else []
     return [word for entry in chosen for word in split_words(entry)]
-
-
-@cache
-def listed_stop_words() -> Mapping[str, str]:
-    """The stop words of every language, between blanks; each is a word as `split_words` gives it."""
-    return tomllib.loads(files(__package__).joinpath("stop_words.toml").read_text(encoding="utf-8"))
 
 
 def _stemmer(language: str) -> Any:

@@ -13,9 +13,9 @@ from rankproof._analysis.answers.causes import bottleneck, bottleneck_advice, re
 from rankproof._analysis.answers.trust import calibration_words
 from rankproof._analysis.bands import BandProfile
 from rankproof._analysis.compare.comparison import Comparison
+from rankproof._analysis.compare.counted_queries import session_interval
 from rankproof._analysis.compare.joined_values import join_systems
 from rankproof._analysis.compare.pairs import compare_pairs
-from rankproof._analysis.compare.sessions import session_interval
 from rankproof._analysis.compare.tables import comparison_facts, verdict_table
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.options import CompareOptions
@@ -29,8 +29,7 @@ from rankproof._results.experiment_result import ExperimentResult
 from rankproof._statistics.distributions import normal_quantile
 from rankproof._statistics.intervals import Interval, describe_interval_method
 from rankproof.errors import for_message
-from rankproof.measures._claim_base import ClaimMeasure, judge_of_measure, measure_without_judge
-from rankproof.measures._overlap import OVERLAP
+from rankproof.measures._claim_base import OVERLAP, ClaimMeasure, judge_of_measure, measure_without_judge
 from rankproof.measures._parse import parse_measure
 
 TOKEN_SET_F1 = "F1(tokens='set')"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from rankproof._analysis.answers.several_judges import CheckedClaim, bias_table, combined_judges, several_judges_table
+from rankproof._analysis.answers.judge_reliability import CheckedClaim, bias_table, combined_judges, several_judges_table
 from rankproof._data.claims import CLAIM_TABLES, Calibration, ClaimTable, ClaimVerdict
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise

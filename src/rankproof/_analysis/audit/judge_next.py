@@ -7,6 +7,7 @@ change is the mean over the systems of the expected absolute change of their ris
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -306,15 +307,23 @@ def grade_chances(unjudged_docs: UnjudgedDocuments, unjudged: UnjudgedPairs, mea
     counts as not relevant, unjudged pairs count as such: then the judgements only list what is relevant.
     """
     depth = min(getattr(measure, "cutoff", None) or MAX_DEPTH, MAX_DEPTH)
-    agreed = {query: _mean_discounts(unjudged_docs, query, depth) for query in unjudged_docs.docs}
-    judged = list(_judged(unjudged_docs, agreed, _grade_places(unjudged.grades, measure)))
-    wanted = np.array([agreed[query].get(doc, 0.0) for query, doc in unjudged.pairs])
+    qrels, place_of = unjudged_docs.inputs.qrels, _grade_places(unjudged.grades, measure)
+    asked = {query: [doc for _, doc in pairs] for query, pairs in groupby(unjudged.pairs, key=itemgetter(0))}
+    # Arrays of numbers: the documents of all queries would take more memory than the runs.
+    judged_discounts, judged_places, wanted = array("d"), array("q"), array("d")
+    for query in (*asked, *(query for query in unjudged_docs.docs if query not in asked)):
+        grades, mean_discounts = qrels[query], _mean_discounts(unjudged_docs, query, depth)
+        wanted.extend(mean_discounts.get(doc, 0.0) for doc in asked.get(query, ()))
+        for doc, discount in mean_discounts.items():
+            if is_judged(grades, doc):
+                judged_discounts.append(discount)
+                judged_places.append(place_of[grades[doc]])
     # Judgements that list only relevant documents say nothing about the chance of a document that is not.
-    if not any(place == 0 for _, place in judged):
-        judged += [(seen, 0) for seen in wanted.tolist()]
-    seen = np.array([discount for discount, _ in judged], dtype=np.float64)
-    places = np.array([place for _, place in judged], dtype=np.int64)
-    return _shares(seen, places, wanted, len(unjudged.grades))
+    if 0 not in judged_places:
+        judged_discounts.extend(wanted)
+        judged_places.extend([0] * len(wanted))
+    seen, places = np.array(judged_discounts, np.float64), np.array(judged_places, np.int64)
+    return _shares(seen, places, np.array(wanted, np.float64), len(unjudged.grades))
 
 
 def _mean_discounts(unjudged_docs: UnjudgedDocuments, query: str, depth: int) -> dict[str, float]:
@@ -333,16 +342,6 @@ def _grade_places(grades: Sequence[int], measure: Measure) -> dict[int, int]:
     if isinstance(measure, BinaryMeasure):
         return {grade: int(grade >= measure.least) for grade in every}
     return {grade: grade for grade in every}
-
-
-def _judged(
-    unjudged_docs: UnjudgedDocuments, agreed: dict[str, dict[str, float]], places: dict[int, int]
-) -> Iterator[tuple[float, int]]:
-    qrels = unjudged_docs.inputs.qrels
-    for query, docs in agreed.items():
-        for doc, seen in docs.items():
-            if is_judged(qrels[query], doc):
-                yield seen, places[qrels[query][doc]]
 
 
 def _shares(seen: FloatArray, places: IntArray, wanted: FloatArray, grades: int) -> FloatArray:

@@ -91,7 +91,7 @@ def _judgements_without(qrels: Qrels, alone: dict[str, frozenset[str]]) -> Qrels
         return {doc: _UNJUDGED if doc in alone.get(query, ()) else grade for doc, grade in docs.items()}
 
     if not qrels.subtopics:
-        return Qrels.from_dict({query: left(query, docs) for query, docs in qrels.items()})
+        return Qrels.of_checked({query: left(query, docs) for query, docs in qrels.items()}, source="qrels")
     return Qrels.from_subtopics(
         {query: {name: left(query, docs) for name, docs in subtopic.items()} for query, subtopic in qrels.subtopics.items()}
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from hashlib import blake2b
 from itertools import permutations, product
@@ -223,17 +223,16 @@ def audit_ties(inputs: AnalysisInput) -> Table:
     return _table(inputs, rows, checked, skipped)
 
 
-def tie_report(measure: Measure, hits: Hits, lists: dict[str, RankedList]) -> TieReport:
+def tie_report(measure: Measure, hits: Hits, lists: Mapping[str, RankedList]) -> TieReport:
     """The expected, worst and best value of each query."""
     plain = measure.values(hits)
     expected, worst, best = plain.copy(), plain.copy(), plain.copy()
     gain_values, touched, sampled = gain_for(measure), 0, 0
-    for query, name in enumerate(hits.queries):
-        if name not in lists or not len(query_hits(hits, query)[0]):
-            continue
+    # Most queries have no tie that matters, and orders are slow to compute.
+    for query in np.unique(hits.query_index[hits.ties.sizes > 1]).tolist():
+        name = hits.queries[query]
         value = gain_values(query_hits(hits, query)[1])
         groups = tie_groups(hits, query, lists[name])
-        # Most queries have no tie that matters, and orders are slow to compute.
         if not any(order_matters(group, value) for group in groups):
             continue
         ends = [extreme_order(hits, query, groups, value, best=last) for last in (False, True)]

@@ -15,8 +15,8 @@ import numpy as np
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import measure_result, query_counts
-from rankproof._data.arrays import FloatArray
-from rankproof._data.ordering import resolve_duplicate_columns
+from rankproof._data.arrays import FloatArray, list_places
+from rankproof._data.ordering import columns_by_query
 from rankproof._data.run import Run
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.validation import ReadOptions
@@ -269,19 +269,19 @@ def systems_with_unknown_queries(inputs: AnalysisInput) -> Mapping[str, bool]:
 def _in_listed_order(run: Run, read_options: ReadOptions, ties: Ties) -> Run:
     """The run with new scores that fix the order; ties are broken by ascending id or by the order of rows."""
     docs: list[str] = []
-    scores: list[FloatArray] = [np.zeros(0)]
-    lengths = [0]
-    columns = resolve_duplicate_columns(run, read_options)
-    for query_docs, _, keys in columns.values():
+    queries: list[str] = []
+    lengths: list[int] = []
+    for query, (query_docs, _, keys) in columns_by_query(run, read_options):
         rows = range(len(query_docs))
         by_id = sorted(rows, key=query_docs.__getitem__) if ties == "id ascending" else [*rows]
         ordered = np.array(by_id, np.int64)[np.argsort(-keys[by_id], kind="stable")]
         docs += map(query_docs.__getitem__, ordered.tolist())
-        scores.append(np.arange(0.0, -len(rows), -1.0))
+        queries.append(query)
         lengths.append(len(rows))
-    offsets = np.cumsum(lengths, dtype=np.int64)
+    offsets = np.cumsum([0, *lengths], dtype=np.int64)
+    scores = (0 - list_places(np.array(lengths, dtype=np.int64))).astype(np.float64)
     return Run.from_columns(
-        name=run.name, source=run.source, queries=tuple(columns), offsets=offsets, docs=tuple(docs), scores=np.concatenate(scores)
+        name=run.name, source=run.source, queries=tuple(queries), offsets=offsets, docs=tuple(docs), scores=scores
     )
 
 
@@ -335,14 +335,14 @@ def _without_winner(rows: list[ToolValue]) -> str:
 
 def audit_tools(inputs: AnalysisInput) -> Table:
     """A row for each tool's counterpart of each measure, after a row of ours."""
-    tool_hits = _ToolHits(inputs)
     measures = {name: measure.measure for name, measure in inputs.result.systems[0].measures.items()}
-    rows = [row for name, measure in measures.items() for row in _rows(tool_hits, inputs, name, measure)]
+    means = _means_by_tool(inputs, measures)
+    rows = [row for name, measure in measures.items() for row in _rows(means, inputs, name, measure)]
     unknown = [name for name, measure in measures.items() if not tool_counterparts(measure)]
     return _table(inputs, rows, unknown)
 
 
-def _rows(tool_hits: _ToolHits, inputs: AnalysisInput, name: str, measure: Measure) -> Iterator[ToolValue]:
+def _rows(means: _ToolMeans, inputs: AnalysisInput, name: str, measure: Measure) -> Iterator[ToolValue]:
     counterparts = tool_counterparts(measure)
     if not counterparts:
         return
@@ -350,7 +350,7 @@ def _rows(tool_hits: _ToolHits, inputs: AnalysisInput, name: str, measure: Measu
     winner = winners(inputs.systems, ours)
     yield ToolValue(f"{OURS} {name}", name, ours, winner)
     for convention in counterparts:
-        values = tuple(tool_hits.value(convention, measure, system) for system in inputs.systems)
+        values = tuple(means[convention, name, system] for system in inputs.systems)
         theirs = winners(inputs.systems, values)
         changes = None if theirs is None else theirs != winner
         differs = _differs(convention, weighted=inputs.result.weights is not None)
@@ -379,25 +379,31 @@ def winners(systems: Sequence[str], values: Sequence[ToolMean]) -> str | None:
     return None if open_ended and len(first) > 1 else " = ".join(map(for_message, first))
 
 
-class _ToolHits:
-    """Hits by tool and system, computed once each."""
+_ToolMeans = dict[tuple[Convention, str, str], ToolMean]
+"""The value by convention, our measure and system."""
 
-    def __init__(self, inputs: AnalysisInput) -> None:
-        self.inputs, self.judged = inputs, judged_queries(inputs)
-        self.has_unknown_queries = systems_with_unknown_queries(inputs)
-        self._hits: dict[tuple[object, str], Hits] = {}
 
-    def value(self, convention: Convention, measure: Measure, system: str) -> ToolMean:
-        hits = self._of(convention.tool, self.judged, system)
-        cutoff = getattr(measure, "cutoff", None) or 10
-        value = tool_value(convention, hits, cutoff, self.inputs.rel, has_unknown_queries=self.has_unknown_queries[system])
-        return value if value is None else tool_value_range(convention, self.inputs, hits, cutoff, system) or value
-
-    def _of(self, tool: Tool, judged: JudgedQueries, system: str) -> Hits:
-        key = ((tool.ties, tool.float32, tool.drops_own_id), system)
-        if key not in self._hits:
-            self._hits[key] = hits_by_tool(tool, self.inputs, judged, system)
-        return self._hits[key]
+def _means_by_tool(inputs: AnalysisInput, measures: Mapping[str, Measure]) -> _ToolMeans:
+    """Every value; tools with the same order of documents share the hits, which are kept for one order and system at a time."""
+    judged, has_unknown_queries = judged_queries(inputs), systems_with_unknown_queries(inputs)
+    by_order: dict[object, list[tuple[Convention, str]]] = {}
+    for name, measure in measures.items():
+        for convention in tool_counterparts(measure):
+            tool = convention.tool
+            by_order.setdefault((tool.ties, tool.float32, tool.drops_own_id), []).append((convention, name))
+    means: _ToolMeans = {}
+    for same in by_order.values():
+        for system in inputs.systems:
+            hits = hits_by_tool(same[0][0].tool, inputs, judged, system)
+            for convention, name in same:
+                cutoff = getattr(measures[name], "cutoff", None) or 10
+                value: ToolMean = tool_value(
+                    convention, hits, cutoff, inputs.rel, has_unknown_queries=has_unknown_queries[system]
+                )
+                if value is not None:
+                    value = tool_value_range(convention, inputs, hits, cutoff, system) or value
+                means[convention, name, system] = value
+    return means
 
 
 def _name_in_tool(convention: Convention, measure: Measure) -> str:

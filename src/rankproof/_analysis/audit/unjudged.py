@@ -33,17 +33,18 @@ _UNJUDGED = -1
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UnjudgedDocuments:
-    """Hits and lists of every system, and the unjudged documents that any of them retrieved, by query."""
+    """Hits and lists of every system, the unjudged documents that any of them retrieved, by query, and their number."""
 
     inputs: AnalysisInput
     hits: Mapping[str, Hits]
     lists: Mapping[str, Mapping[str, RankedList]]
     docs: Mapping[str, frozenset[str]]
+    counts: Mapping[str, int]
 
     def ranks(self, system: str, query: str) -> IntArray:
         """The ranks of the system's unjudged documents."""
-        docs = self.lists[system].get(query, EMPTY_LIST).docs
-        return np.array([rank for rank, doc in enumerate(docs, start=1) if doc in self.docs[query]], dtype=np.int64)
+        docs, grades = self.lists[system].get(query, EMPTY_LIST).docs, self.inputs.qrels[query]
+        return np.array([rank for rank, doc in enumerate(docs, start=1) if not is_judged(grades, doc)], dtype=np.int64)
 
     def in_summary(self, system: str) -> BoolArray:
         """Which of the judged queries are part of the system's means."""
@@ -59,13 +60,28 @@ def is_judged(grades: Mapping[str, int], doc: str) -> bool:
 def find_unjudged(inputs: AnalysisInput) -> UnjudgedDocuments:
     """The unjudged documents of all systems."""
     lists = {system: ranked_lists(inputs, system) for system in inputs.systems}
-    unjudged = {query: _unjudged_docs(inputs, query, lists) for query in inputs.result.queries}
-    return UnjudgedDocuments(inputs, all_hits(inputs), lists, unjudged)
+    unjudged = _UnjudgedByQuery(inputs, lists)
+    return UnjudgedDocuments(inputs, all_hits(inputs), lists, unjudged, {query: len(docs) for query, docs in unjudged.items()})
 
 
-def _unjudged_docs(inputs: AnalysisInput, query: str, lists: Mapping[str, Mapping[str, RankedList]]) -> frozenset[str]:
-    judged = [doc for doc in inputs.qrels[query] if is_judged(inputs.qrels[query], doc)]
-    return frozenset().union(*(list_.get(query, EMPTY_LIST).docs for list_ in lists.values())).difference(judged)
+class _UnjudgedByQuery(Mapping[str, frozenset[str]]):
+    """The unjudged documents of each query, found on each access: those of all queries take more memory than the runs."""
+
+    def __init__(self, inputs: AnalysisInput, lists: Mapping[str, Mapping[str, RankedList]]) -> None:
+        self._qrels, self._queries, self._lists = inputs.qrels, dict.fromkeys(inputs.result.queries), lists
+
+    def __getitem__(self, query: str) -> frozenset[str]:
+        if query not in self._queries:
+            raise KeyError(query)
+        grades = self._qrels[query]
+        retrieved = {doc for lists in self._lists.values() for doc in lists.get(query, EMPTY_LIST).docs}
+        return frozenset(doc for doc in retrieved if not is_judged(grades, doc))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._queries)
+
+    def __len__(self) -> int:
+        return len(self._queries)
 
 
 def top_grade(measure: Measure, highest: int) -> int:
@@ -194,7 +210,7 @@ COMPLETION_RULES: dict[str, tuple[CompletionRule, CompletionRule]] = {
 def bounds_of(measure: Measure, unjudged_docs: UnjudgedDocuments, system: str) -> tuple[FloatArray, FloatArray]:
     """The lowest and the highest value of each query."""
     hits = unjudged_docs.hits[system]
-    documents = np.array([len(unjudged_docs.docs[query]) for query in hits.queries], dtype=np.int64)
+    documents = np.array([unjudged_docs.counts[query] for query in hits.queries], dtype=np.int64)
     if (bounds := value_bounds(measure, hits, documents)) is not None:
         return bounds
     low, high = COMPLETION_RULES[measure.name]
@@ -208,7 +224,7 @@ def _unjudged_in_top(measure: Measure, unjudged_docs: UnjudgedDocuments, system:
     name = hits.queries[query]
     ranks = unjudged_docs.ranks(system, name)
     within = ranks[ranks <= getattr(measure, "depth", len(ranks))]
-    elsewhere = len(unjudged_docs.docs[name]) - len(within)
+    elsewhere = unjudged_docs.counts[name] - len(within)
     return UnjudgedInTop(hits, query, within, elsewhere, top_grade(measure, hits.judged.highest))
 
 
@@ -272,7 +288,7 @@ def audit_unjudged(inputs: AnalysisInput, unjudged_docs: UnjudgedDocuments) -> T
     bounded = [name for name, measure in measures.items() if _has_bounds(measure)]
     rows = [_row(unjudged_docs, measure_result(inputs, system, name), system) for name in bounded for system in inputs.systems]
     highest = max(hits.judged.highest for hits in unjudged_docs.hits.values())
-    counts, pairs = query_counts(inputs), sum(map(len, unjudged_docs.docs.values()))
+    counts, pairs = query_counts(inputs), sum(unjudged_docs.counts.values())
     sentences = [*_leads(rows), f"{pairs} retrieved pairs of query and document are unjudged."]
     if bounded:
         grade = top_grade(measures[bounded[0]], highest)

@@ -1,4 +1,4 @@
-"""How many queries count: copies of queries, turns of conversations, and what systems were not asked or did not answer."""
+"""How many queries count: copies of queries, turns of conversations, whose unit is the session, and what was not asked."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from rankproof._analysis.decision.decide import MIN_QUERIES
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.answers import SESSION_FIELD
 from rankproof._data.arrays import IntArray
-from rankproof._data.dataset import Query
+from rankproof._data.dataset import Queries, Query
 from rankproof._data.text import pluralise
+from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.decision_rule import group_means
+from rankproof._statistics.intervals import Interval, mean_interval
 from rankproof.errors import for_message
 
 _MAX_DIFFERENT, _FEW_COPIES = 0.8, 0.99
@@ -195,3 +197,19 @@ def repeated_queries_note(copies: IntArray | None) -> Iterator[str]:
     if (many := many_copies(copies, _MAX_DIFFERENT)) is not None:
         different = pluralise(len(np.unique(many)), "different query", "different queries")
         yield f"the {len(many):,} queries are {different}: give copies one id if they are repeats, so that they count once"
+
+
+def sessions_of(queries: Sequence[str], texts: Queries | None) -> tuple[str, ...] | None:
+    """The conversation of each query; a query without one is a conversation of its own. None if no two are of one."""
+    named = {} if texts is None else {query: texts[query].fields.get(SESSION_FIELD) for query in queries if query in texts}
+    own = tuple(query if (name := named.get(query)) is None else f"{SESSION_FIELD} {name}" for query in queries)
+    return None if len(set(own)) == len(own) else own
+
+
+def session_interval(measured: MeasureResult, texts: Queries | None, level: float) -> Interval | None:
+    """The interval of a mean whose unit is the session, of one without sessions that of questions."""
+    values, weights = measured.values, measured.weights
+    sessions = sessions_of(measured.query_ids, texts)
+    if sessions is not None:
+        values, weights = group_means(values, weights, np.unique(np.array(sessions), return_inverse=True)[1])
+    return mean_interval(values, level=level, within=measured.measure.range, weights=weights)

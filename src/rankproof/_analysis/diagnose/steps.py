@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -196,14 +196,26 @@ def _ranks(docs: Collection[str]) -> dict[str, int]:
     return dict(zip(docs, count(1), strict=False))
 
 
-def _ranked(inputs: AnalysisInput, system: str) -> Rankings:
-    return {query: ranked_list.docs for query, ranked_list in ranked_lists(inputs, system).items()}
+class _RankedIds(Mapping[str, Sequence[str]]):
+    """The ranked documents of a system by query, made on each access."""
+
+    def __init__(self, inputs: AnalysisInput, system: str) -> None:
+        self._lists = ranked_lists(inputs, system)
+
+    def __getitem__(self, query: str) -> Sequence[str]:
+        return self._lists[query].docs
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lists)
+
+    def __len__(self) -> int:
+        return len(self._lists)
 
 
 def moves_table(inputs: AnalysisInput, measure: str, upper_bound: UpperBound, cutoff: int) -> Table:
     """The relevant documents that every system found, lost, promoted and demoted, and the value of its best reranking."""
     relevant = {query: relevant_docs(inputs.qrels[query], inputs.rel) for query in inputs.result.queries}
-    ranked = {system_run.name: _ranked(inputs, system_run.name) for system_run in inputs.system_runs}
+    ranked = {system_run.name: _RankedIds(inputs, system_run.name) for system_run in inputs.system_runs}
     counts = query_counts(inputs)
     means = {name: mean[measure] for name, mean in inputs.result.means.items()}
     rows: list[tuple[CellValue, ...]] = []

@@ -26,8 +26,8 @@ from rankproof.measures._answers import (
     word_bag,
 )
 from rankproof.measures._base import Measure
+from rankproof.measures._citations import AnswerStateMeasure
 from rankproof.measures._claim_base import judge_of_measure
-from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.measures._parse import parse_measure
 
 

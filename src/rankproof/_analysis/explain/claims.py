@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,12 +19,20 @@ from rankproof._evaluation.result import MeasureResult
 from rankproof.errors import escape_invisible, for_message
 from rankproof.measures._answers import AnswerCase
 from rankproof.measures._base import Measure
-from rankproof.measures._citations import cited_sentences
-from rankproof.measures._claim_base import ClaimMeasure, Verdicts, by_reference, checkable_verdicts, without_answer
+from rankproof.measures._citations import AnswerStateMeasure, cited_sentences
+from rankproof.measures._claim_base import (
+    OVERLAP,
+    ClaimMeasure,
+    Verdicts,
+    all_words,
+    by_reference,
+    checkable_verdicts,
+    claim_words,
+    stated_words,
+    without_answer,
+)
 from rankproof.measures._claims import ClaimFScore, ClaimPrecision, ClaimRecall, agreement_words
 from rankproof.measures._contexts import named_contexts, useful_contexts
-from rankproof.measures._nuggets import AnswerStateMeasure
-from rankproof.measures._overlap import OVERLAP, all_words, stated_words
 
 _MAX_TEXT_LENGTH = 400
 _MAX_TERMS = 12
@@ -98,17 +107,17 @@ def _value_table(explained: ExplainedClaims) -> Table:
 
 def _reason(explained: ExplainedClaims) -> str:
     """The arithmetic of the value, or why there is none."""
-    measure, case, value = explained.one.measure, explained.case, explained.value
+    measure, case = explained.one.measure, explained.case
     assert isinstance(measure, ClaimMeasure | AnswerStateMeasure), "the caller checks this"
     outcome = measure.outcome(case) if isinstance(measure, AnswerStateMeasure) else measure.outcome(case, explained.verdicts)
-    if isinstance(outcome, str) or value is None:
+    if isinstance(outcome, str) or explained.value is None:
         reason = outcome if isinstance(outcome, str) else "missing"
-        return f"There is no value: {REASONS[reason]}."
+        return f"{'There is' if explained.value is None else 'The first answer has'} no value: {REASONS[reason]}."
     if isinstance(measure, AnswerStateMeasure):
-        return f"The answer is {case.state}: {value:g}."
+        return f"The answer is {case.state}: {outcome:g}."
     if measure.settled(case) is not None:
-        return f"{_settled_text(case)}: {value:g}, without asking a judge."
-    return f"{_ARITHMETIC[measure.name](explained, measure)} = {value:.4f}."
+        return f"{_settled_text(case)}: {outcome:g}, without asking a judge."
+    return f"{_ARITHMETIC[measure.name](explained, measure)} = {outcome:.4f}."
 
 
 def _settled_text(case: AnswerCase) -> str:
@@ -123,6 +132,10 @@ def _mean_sentences(explained: ExplainedClaims) -> Iterator[str]:
     """What the value adds to the mean, and the questions that have none."""
     result, value = explained.one, explained.value
     n = pluralise(result.queries, "question")
+    if (repeats := result.repeats.get(explained.case.query)) is not None and len(repeats) > 1:
+        every = ", ".join(f"{own:.4f}" for own in repeats[:_MAX_TERMS].tolist())
+        rest = f" and {len(repeats) - _MAX_TERMS} more" if len(repeats) > _MAX_TERMS else ""
+        yield f"The value of the question is the mean of its {len(repeats)} answers: {every}{rest}."
     if value is not None:
         yield f"It adds {value / result.queries:.6f} to the mean of {result.value:.4f} over n = {n}."
     if counts := count_words(result.counts):
@@ -206,8 +219,26 @@ def _sum(verdicts: Sequence[ClaimVerdict], noun: str = "claim") -> str:
     if all(verdict.score is None for verdict in counted):
         return f"{sum(verdict.verdict == 'supported' for verdict in counted)} supported / {n}"
     credits = [verdict.credit for verdict in counted]
-    terms = " + ".join(f"{credit:.2f}" for credit in credits) if len(credits) <= _MAX_TERMS else f"{sum(credits):.4f}"
-    return f"({terms}) / {n}" if 1 < len(credits) <= _MAX_TERMS else f"{terms} / {n}"
+    if len(credits) == 1:
+        return f"The score of the one {noun}"
+    terms = " + ".join(map(_term, credits)) if len(credits) <= _MAX_TERMS else f"{sum(credits):.4f}"
+    return f"({terms}) / {n}" if len(credits) <= _MAX_TERMS else f"{terms} / {n}"
+
+
+def _term(credit: float) -> str:
+    """The score of a claim in a sum, with two decimals if they are exact."""
+    return f"{credit:.2f}" if math.isclose(credit, round(credit, 2)) else f"{credit:.4f}"
+
+
+def _faithful(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
+    """The mean of the claims; the words of the one claim that an answer has."""
+    counted = checkable_verdicts(measure.used_verdicts(explained.verdicts["answer-contexts"]))
+    if measure.judge == OVERLAP and len(counted) == 1:
+        words = claim_words(counted[0].claim)
+        shared = round(counted[0].credit * len(words))
+        if words and math.isclose(shared / len(words), counted[0].credit):
+            return f"{shared} words in the contexts / {pluralise(len(words), 'word')} of the one claim"
+    return _sum(counted)
 
 
 def _mean_of(table: ClaimTable, noun: str = "claim") -> Callable[[ExplainedClaims, ClaimMeasure], str]:
@@ -321,7 +352,8 @@ def _cites(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     ]
     number = sum(len(sentence.cites) + sentence.invented for sentence in sentences) if measure.name == "CiteP" else len(sentences)
     noun, invented = ("cite", sum(sentence.invented for sentence in sentences)) if measure.name == "CiteP" else ("sentence", 0)
-    sum_text = f"{number * (explained.value or 0.0):.4g} supported / {pluralise(number, noun)}"
+    outcome = measure.outcome(explained.case, explained.verdicts)
+    sum_text = f"{number * (0.0 if isinstance(outcome, str) else outcome):.4g} supported / {pluralise(number, noun)}"
     return f"{sum_text} ({invented} of them no context)" if invented else sum_text
 
 
@@ -332,7 +364,7 @@ def _grade(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
 
 
 _ARITHMETIC: Mapping[str, Callable[[ExplainedClaims, ClaimMeasure], str]] = {
-    "Faithfulness": _mean_of("answer-contexts"),
+    "Faithfulness": _faithful,
     "Hallucination": _unsupported,
     "AnswerRelevance": _mean_of("answer-question", "answer"),
     "ClaimP": _agreement,

@@ -10,12 +10,20 @@ from itertools import combinations
 import numpy as np
 
 from rankproof._analysis.online.estimates import SessionValues, ratio_of
-from rankproof._analysis.online.interleaved import Preferences, first_teams, teams_of
+from rankproof._analysis.online.interleaved import Preferences, competitive_teams, teams_of
 from rankproof._analysis.online.variants import MAX_MOVED, MAX_MOVED_SESSIONS, Assignment, VariantValues
-from rankproof._data.arrays import BoolArray
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.text import in_a_sentence, pluralise
+from rankproof._importers.search_log.join import REPEATED_EVENT
 from rankproof._importers.search_log.log import NO_TEAM, Codes, Events, SearchLog
-from rankproof._statistics.confidence_sequence import SRM_ALARM, RatioEstimate, sequence_interval, share_evidence
+from rankproof._importers.search_log.tables import EVENTS, SESSIONS
+from rankproof._statistics.confidence_sequence import (
+    SRM_ALARM,
+    RatioEstimate,
+    changing_share_evidence,
+    sequence_interval,
+    share_evidence,
+)
 from rankproof.errors import for_message
 
 MIN_CHECKED = 100
@@ -27,6 +35,19 @@ _LEAST_PAGE = 5
 _MOST_UNKNOWN = 0.1
 _UNEVEN_LEVEL = 0.01
 """Of experiments whose users have equally many sessions, this share is ever called uneven."""
+_LEAST_EFFECTIVE = 20
+"""With sessions that are worth those of fewer users, intervals are too narrow: 12% wrong with 2 users of 60% of the sessions
+in each variant (5 effective users), 3% with 5 (14), and not more than with equal users from 10 on (27)."""
+_DROP_CONCENTRATION = 10.0
+"""Rows that are lost in one variant alone are far from equal shares."""
+_DROPPED_TIMES, _REPEATS_APART = 1.25, 0.05
+"""Shares of dropped rows differ if one is so many times another. Users repeat clicks, so more is needed for repeated ones."""
+_PLACES, _OFF_SHARE, _MOST_BROKEN = 20, 0.05, 0.6
+"""The places that are checked for their owners, how far a share may be off, and how many turns may be taken twice: half of them
+if a coin chooses each document."""
+_MOST_MISSING = 0.01
+"""With more events without their number than this share, sums of it say little."""
+_DAY, _HOUR = 86_400.0, 3600.0
 _LATE = 1e-6
 """A variant that is missing for so long by chance with a smaller probability came later, or ended earlier."""
 
@@ -53,15 +74,29 @@ def _restart(log: SearchLog, drafts: Sequence[int]) -> str:
     return "; give each its own experiment name, and choose one with --experiment"
 
 
-def uneven_first_places(log: SearchLog, kept: BoolArray, systems: Sequence[str]) -> Iterator[str]:
-    """That the first place that systems compete for does not go to each of them equally often."""
+def wrong_owners(log: SearchLog, kept: BoolArray, systems: Sequence[str]) -> Iterator[str]:
+    """That the places that systems compete for do not go to each of them equally often, or not in turns."""
     codes = [log.systems.index(system) for system in systems]
-    teams = first_teams(log, kept)
-    counts = [int(np.count_nonzero(teams == code)) for code in codes]
-    evidence = share_evidence(counts, [1 / len(codes)] * len(codes)) if sum(counts) else 0.0
-    if evidence >= SRM_ALARM:
-        listed = ", ".join(f"{for_message(name)} {count:,}" for name, count in zip(systems, counts, strict=True))
-        yield f"the first place that systems compete for goes to {listed} lists, not equally often: the teams are logged wrongly"
+    owners = competitive_teams(log, kept, _PLACES)
+    for at, teams in enumerate(owners):
+        counts = [int(np.count_nonzero(teams == code)) for code in codes]
+        total = sum(counts)
+        evidence = share_evidence(counts, [1 / len(codes)] * len(codes)) / (len(owners) if at else 1) if total else 0.0
+        if evidence >= SRM_ALARM and (at == 0 or max(abs(count / total - 1 / len(codes)) for count in counts) > _OFF_SHARE):
+            listed = ", ".join(f"{for_message(name)} {count:,}" for name, count in zip(systems, counts, strict=True))
+            place = "the first place" if at == 0 else f"place {at + 1} of those"
+            cause = "the teams are logged wrongly" if at == 0 else "the teams are logged wrongly, or a system has fewer documents"
+            yield f"{place} that systems compete for goes to {listed} lists, not equally often: {cause}"
+            return
+    if len(codes) > 2:
+        return
+    for at in range(0, len(owners) - 1, 2):
+        second = owners[at + 1]
+        twice, total = int(np.count_nonzero((second >= 0) & (owners[at] == second))), int(np.count_nonzero(second >= 0))
+        if total >= MIN_CHECKED and twice > _MOST_BROKEN * total:
+            both = f"places {at + 1} and {at + 2} that systems compete for are of the same system in {twice:,} of {total:,} lists"
+            yield f"{both}, and systems take turns: the teams are logged wrongly"
+            return
 
 
 def systems_without_clicks(values: Preferences) -> Iterator[str]:
@@ -92,6 +127,128 @@ def sample_ratio_mismatch(assignment: Assignment, shares: Sequence[float]) -> It
             for name, count, share in zip(assignment.variants, counts, shares, strict=True)
         )
         yield f"sample-ratio mismatch: users by variant are {listed}; find out which users are missing, and start again"
+
+
+def changing_shares(log: SearchLog, assignment: Assignment, shares: Sequence[float]) -> Iterator[str]:
+    """That the shares of the variants among new users change by day, or by hour of the day.
+
+    Users of different times differ, so variants of different times differ without a cause (Simpson's paradox).
+    """
+    times = log.sessions.time[assignment.sessions]
+    if np.isnan(times).any():
+        return
+    first = _first_times(assignment, times)
+    for number, name in ((first // _DAY, _date), (first % _DAY // _HOUR, _clock_hour)):
+        parts, counts = _counts_by(number, assignment.variant_of, len(assignment.variants))
+        if changing_share_evidence(counts.tolist(), shares) < SRM_ALARM:
+            continue
+        totals = counts.sum(axis=1)
+        of_variant = counts / totals[:, None]
+        # The variant and the parts whose shares are farthest apart, of parts that are not small.
+        large = np.flatnonzero(totals >= totals.mean() / 2)
+        at = int(np.ptp(of_variant[large], axis=0).argmax())
+        low, high = (int(large[end]) for end in (of_variant[large, at].argmin(), of_variant[large, at].argmax()))
+        extremes = " and ".join(f"{of_variant[part, at]:.1%} {name(parts[part])}" for part in sorted((low, high)))
+        what = f"the share of {for_message(assignment.variants[at])} among new users changes: {extremes}"
+        why = "users of different times differ, so nothing is decided"
+        yield f"{what}; {why}: {_constant_since(assignment, times, parts, shares) if name is _date else _CONSTANT_SHARES}"
+        return
+
+
+_CONSTANT_SHARES = "give the variants the same shares at all times, and start again"
+
+
+def _first_times(assignment: Assignment, times: FloatArray) -> FloatArray:
+    first = np.full(len(assignment.variant_of), np.inf)
+    np.minimum.at(first, assignment.users, times)
+    return first
+
+
+def _counts_by(number: FloatArray, variant: Codes, variants: int) -> tuple[FloatArray, IntArray]:
+    """The users of each variant by part, such as a day, and the numbers of the parts."""
+    parts, part = np.unique(number, return_inverse=True)
+    return parts, np.bincount(part * variants + variant, minlength=len(parts) * variants).reshape(-1, variants)
+
+
+def _constant_since(assignment: Assignment, times: FloatArray, days: FloatArray, shares: Sequence[float]) -> str:
+    """The day from which on the shares are as expected and constant, as a fix."""
+    for day in days[1 : _DAYS_TRIED + 1].tolist():
+        since = times >= day * _DAY
+        users = np.unique(assignment.users[since])
+        first = np.full(len(assignment.variant_of), np.inf)
+        np.minimum.at(first, assignment.users[since], times[since])
+        counts = _counts_by(first[users] // _DAY, assignment.variant_of[users], len(assignment.variants))[1]
+        if counts.sum(axis=0).min() < MIN_CHECKED:
+            break
+        total = counts.sum(axis=0).tolist()
+        if changing_share_evidence(counts.tolist(), shares) < 1.0 and share_evidence(total, shares) < SRM_ALARM:
+            instant = shown_instant(day * _DAY)[:10]
+            return f"compare from {instant} on with --since {instant}"
+    return _CONSTANT_SHARES
+
+
+_DAYS_TRIED = 60
+
+
+def _date(day: float) -> str:
+    return f"on {shown_instant(day * _DAY)[:10]}"
+
+
+def _clock_hour(hour: float) -> str:
+    return f"from {hour:02.0f}:00 UTC"
+
+
+def uneven_drops(log: SearchLog, assignment: Assignment, since: float | None) -> Iterator[str]:
+    """That rows of one variant were dropped more often than those of another, so what is left is not what users did."""
+    codes = [log.variants.index(name) for name in assignment.variants]
+    known = log.sessions.variant >= 0
+    of_user = np.full(int(log.sessions.user.max(initial=-1)) + 1, -1, dtype=np.int32)
+    of_user[log.sessions.user[known]] = log.sessions.variant[known]
+    counted = np.zeros(len(log.sessions), dtype=bool)
+    counted[assignment.sessions] = True
+    events = log.events.session[counted[log.events.session]]
+    kept = {SESSIONS: log.sessions.variant[counted], EVENTS: log.sessions.variant[events]}
+    reasons = list(dict.fromkeys((drop.part, drop.reason) for drop in log.drops))
+    for part, reason in reasons:
+        own = [drop for drop in log.drops if (drop.part, drop.reason) == (part, reason)]
+        users, variant, times = (np.concatenate([getattr(drop, name) for drop in own]) for name in ("users", "variants", "times"))
+        if since is not None:
+            users, variant = users[~(times < since)], variant[~(times < since)]
+        named = (variant < 0) & (users >= 0) & (users < len(of_user))
+        variant[named] = of_user[users[named]]
+        dropped = np.array([np.count_nonzero(variant == code) for code in codes])
+        total = np.array([np.count_nonzero(kept[part] == code) for code in codes]) + dropped
+        # Rows of one user come together, so users are counted; rows without a user are users of their own.
+        people = [_people(users[variant == code]) for code in codes]
+        if not total.all() or not dropped.any():
+            continue
+        share, expected = dropped / total, (total / total.sum()).tolist()
+        if share.max() <= _DROPPED_TIMES * share.min() or (reason == REPEATED_EVENT and np.ptp(share) <= _REPEATS_APART):
+            continue
+        if share_evidence(people, expected, _DROP_CONCENTRATION) >= SRM_ALARM * len(reasons):
+            listed = ", ".join(f"{for_message(name)} {own:.1%}" for name, own in zip(assignment.variants, share, strict=True))
+            yield f"{part} {reason} differ by variant ({listed}), and were dropped: find out why, and start again"
+            return
+
+
+def _people(users: Codes) -> int:
+    return len(np.unique(users[users >= 0])) + int(np.count_nonzero(users < 0))
+
+
+def few_users(log: SearchLog, values: SessionValues, own: BoolArray | None = None, of: str = "") -> Iterator[str]:
+    """That the sessions of a few users are most of what is compared, by the effective number of users (Kish 1965)."""
+    rows = np.ones(len(values.users), dtype=bool) if own is None else own
+    counts = np.bincount(values.users[rows]).astype(np.float64)
+    effective = counts.sum() ** 2 / max(float(counts @ counts), 1.0)
+    # Too few users have a reason of their own.
+    if effective >= _LEAST_EFFECTIVE or np.count_nonzero(counts) < _LEAST_EFFECTIVE:
+        return
+    busiest = int(counts.argmax())
+    code = int(log.sessions.user[values.sessions[rows][int((values.users[rows] == busiest).argmax())]])
+    name = f" {for_message(log.users[code])}" if code < len(log.users) else ""
+    share = f"user{name} has {counts[busiest] / counts.sum():.0%} of the sessions{of}"
+    worth = f"these count as those of {effective:.0f} users, and a decision needs {_LEAST_EFFECTIVE}"
+    yield f"{share}: {worth}; leave out bots and monitors with --bot or --most-sessions"
 
 
 def is_even_before(assignment: Assignment) -> bool:
@@ -139,6 +296,19 @@ def _sign(arms: Sequence[RatioEstimate], expect: int, alpha: float) -> int:
     error = math.hypot(first.error, second.error)
     low, high, _ = sequence_interval(first.value - second.value, error, users, expected=expect, alpha=alpha)
     return int(low > 0) - int(high < 0)
+
+
+def missing_values(log: SearchLog, values: VariantValues) -> Iterator[str]:
+    """That events have no number whose action has one otherwise, so that sums leave out what they are about."""
+    known = np.isfinite(log.events.value)
+    total, own = (np.bincount(log.events.action[rows], minlength=len(log.actions)) for rows in (slice(None), known))
+    usual = own > total / 2
+    missing, number = int((total - own)[usual].sum()), int(total[usual].sum())
+    if missing > _MOST_MISSING * number:
+        named = in_a_sentence([for_message(log.actions[at]) for at in np.flatnonzero(usual).tolist()])
+        example = f", such as {for_message(log.unread_value)}" if log.unread_value else ""
+        what = f"{missing:,} of {number:,} events of {named} have no finite number for {values.metric}{example}"
+        yield f"{what}: correct them, and start again"
 
 
 def only_clicked_sessions(values: VariantValues) -> Iterator[str]:

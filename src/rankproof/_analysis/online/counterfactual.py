@@ -5,7 +5,7 @@ Definitions are those of the Open Bandit Pipeline (Saito et al. 2021), where a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,14 +35,17 @@ class Rounds:
         return np.bincount(self.round, items, minlength=len(self.policy)).astype(np.float64, copy=False)
 
 
-def inverse_propensity(rounds: Rounds, clip: float) -> FloatArray:
+def inverse_propensity(parts: Iterable[Rounds], clip: float) -> FloatArray:
     """Horvitz and Thompson (1952): rewards times weights."""
-    return rounds.sums(rounds.reward * rounds.weight)
+    return np.concatenate([rounds.sums(rounds.reward * rounds.weight) for rounds in parts])
 
 
-def self_normalised(rounds: Rounds, clip: float) -> FloatArray:
+def self_normalised(parts: Iterable[Rounds], clip: float) -> FloatArray:
     """Rewards over the mean weight (Swaminathan and Joachims 2015), linearised: the mean is that of the ratio."""
-    sums, shares = inverse_propensity(rounds, clip), rounds.sums(rounds.attention * rounds.weight)
+    both = [
+        np.stack([rounds.sums(rounds.reward * rounds.weight), rounds.sums(rounds.attention * rounds.weight)]) for rounds in parts
+    ]
+    sums, shares = np.concatenate(both, axis=1)
     covered = float(shares.mean())
     if covered == 0:
         return np.full(len(sums), np.nan)
@@ -50,23 +53,23 @@ def self_normalised(rounds: Rounds, clip: float) -> FloatArray:
     return np.asarray(value + (sums - value * shares) / covered)
 
 
-def clipped(rounds: Rounds, clip: float) -> FloatArray:
+def clipped(parts: Iterable[Rounds], clip: float) -> FloatArray:
     """Rewards times weights of at most `clip` (Bottou et al. 2013)."""
-    return rounds.sums(rounds.reward * np.minimum(rounds.weight, clip))
+    return np.concatenate([rounds.sums(rounds.reward * np.minimum(rounds.weight, clip)) for rounds in parts])
 
 
-def doubly_robust(rounds: Rounds, clip: float) -> FloatArray:
+def doubly_robust(parts: Iterable[Rounds], clip: float) -> FloatArray:
     """The model's prediction, corrected by the weighted errors of the model on what was shown (Dudik, Langford and Li 2011)."""
-    return np.asarray(rounds.policy + rounds.sums(rounds.weight * (rounds.reward - rounds.predicted)))
+    return np.concatenate([rounds.policy + rounds.sums(rounds.weight * (rounds.reward - rounds.predicted)) for rounds in parts])
 
 
-ESTIMATORS: Mapping[Estimator, Callable[[Rounds, float], FloatArray]] = {
+ESTIMATORS: Mapping[Estimator, Callable[[Iterable[Rounds], float], FloatArray]] = {
     "ips": inverse_propensity,
     "snips": self_normalised,
     "clipped": clipped,
     "dr": doubly_robust,
 }
-"""Each estimator as a value per round, whose mean is the estimate."""
+"""Each estimator as a value per round, whose mean is the estimate; rounds come in parts."""
 
 
 def effective_sample_size(rounds: Rounds) -> float:

@@ -132,15 +132,19 @@ def _rankings(log: SearchLog, session: int, systems: int) -> list[list[int]]:
     return [[doc for doc in row if doc >= 0] for row in flat.reshape(systems, -1).tolist()]
 
 
-def first_teams(log: SearchLog, kept: BoolArray) -> Codes:
-    """The system of the first document in each of these lists that one system drafted."""
+def competitive_teams(log: SearchLog, kept: BoolArray, most: int) -> list[Codes]:
+    """The system of each of the first documents that one system drafted, by place among them; -1 in a list that has fewer.
+
+    Lists without a document at the first place are left out.
+    """
     sessions = log.sessions
     competitive = sessions.teams >= 0
     competitive &= np.repeat(kept, sessions.lengths)
-    session = sessions.session_of_slot[competitive]
-    is_first = np.ones(len(session), dtype=bool)
-    is_first[1:] = session[1:] != session[:-1]
-    return sessions.teams[competitive][is_first]
+    team, session = sessions.teams[competitive], sessions.session_of_slot[competitive]
+    starts = np.flatnonzero(np.diff(session, prepend=-1))
+    lengths = np.diff(starts, append=len(session))
+    places = range(min(most, int(lengths.max(initial=0))))
+    return [np.where(lengths > at, team[np.minimum(starts + at, len(team) - 1)], -1) for at in places]
 
 
 def are_lists_of_single_systems(log: SearchLog) -> bool:

@@ -152,6 +152,8 @@ class Revenue(LiveMetric):
         if not known.any():
             named = f"the number {for_message(self.inside)}" if self.inside else "a value"
             fix = "name its path in an event, such as Revenue(event_attributes.object.price)"
+            if log.unread_value:
+                named, fix = f"{named} that is finite: the first is {for_message(log.unread_value)}", "write numbers such as 5.50"
             raise UsageError(f"no event of the log has {named}", fix=fix)
         return np.bincount(log.events.session[known], log.events.value[known], len(log.sessions)).astype(np.float64)
 

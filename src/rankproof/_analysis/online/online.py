@@ -27,6 +27,7 @@ from rankproof._analysis.online.metrics import (
     Conversion,
     Guardrail,
     LiveMetric,
+    Revenue,
     parse_guardrail,
     parse_live_metric,
     parse_primary,
@@ -215,13 +216,14 @@ def _interleaving_obstacles(
     log: SearchLog, drafts: Sequence[int], counted: BoolArray, values: Preferences, clicks: Events
 ) -> Iterator[str]:
     yield from checks.changed_systems(log, _groups(log, drafts))
-    yield from checks.uneven_first_places(log, counted, values.systems)
+    yield from checks.wrong_owners(log, counted, values.systems)
     yield from checks.systems_without_clicks(values)
     yield from checks.contradicting_ranks(clicks)
     if drafts and not log.sessions.lengths[counted].any():
         yield "no list of the log shows a document"
     if values.has_teams:
         yield from checks.clicks_of_no_system(log, clicks.part(counted[clicks.session]))
+    yield from checks.few_users(log, values)
 
 
 def _check_interleaving_options(options: OnlineOptions) -> None:
@@ -367,8 +369,16 @@ def _variant_obstacles(
 ) -> Iterator[str]:
     yield from checks.moved_users(assignment)
     yield from checks.late_variants(log, assignment)
-    yield from checks.sample_ratio_mismatch(assignment, checks.expected_shares(assignment.variants, options.shares))
+    shares = checks.expected_shares(assignment.variants, options.shares)
+    yield from checks.changing_shares(log, assignment, shares)
+    yield from checks.sample_ratio_mismatch(assignment, shares)
+    yield from checks.uneven_drops(log, assignment, options.since)
+    variant = assignment.variant_of[assignment.users]
+    for at, name in enumerate(assignment.variants):
+        yield from checks.few_users(log, values, variant == at, f" of {for_message(name)}")
     yield from checks.uneven_sessions(values)
+    if values.metric.name == Revenue.name:
+        yield from checks.missing_values(log, values)
     if values.metric.needs_clicks:
         yield from checks.only_clicked_sessions(values)
         yield from checks.contradicting_ranks(clicks)

@@ -20,7 +20,7 @@ from rankproof._importers.search_log.log import SearchLog
 from rankproof._importers.search_log.options import CLICKS
 from rankproof._statistics.confidence_sequence import interval_width
 from rankproof._statistics.options import USUAL_USERS, Estimator
-from rankproof._statistics.position_bias import NO_VARIATION, VARIATION_FIX, PositionBias, position_bias
+from rankproof._statistics.position_bias import NO_VARIATION, VARIATION_FIX, PositionBias, RankedClicks, position_bias
 from rankproof.errors import InputError, UsageError, for_message
 
 Rankings = Mapping[str, Sequence[str]]
@@ -32,6 +32,7 @@ MODEL_ERROR = 0.02
 """A smaller share of the clicks may be an error of the model: users who read down until they are satisfied cost up to 1%."""
 _GROUPS, _MIXED = 20, 2_654_435_761
 """The error of the position bias is that of leaving out each of 20 groups of users, who are mixed by Knuth's multiplier."""
+_MOST_NAMED = 8
 _COVERED = 0.9995
 SHOWN = "lists shown"
 """The name of the baseline if it is not one variant: all lists of the log."""
@@ -99,8 +100,12 @@ def value_of_rankings(log: SearchLog, runs: Mapping[str, Rankings], options: Val
         fix = "name the column of the query with --set query=COLUMN, or log user_query"
         raise InputError("the log has no texts of queries, which rankings are about", fix=fix, source=log.sources[0])
     shown = ShownDocuments.of(log, options.clicks)
+    if not len(shown.cell):
+        fix = "add the documents of each search: query_response_hit_ids, or a row for each one that was shown"
+        raise InputError("the log lists no documents that were shown for a known query", fix=fix, source=log.sources[0])
     if not shown.clicked.any():
-        fix = "name the actions that are clicks with --click"
+        present = ", ".join(for_message(name) or "empty" for name in log.actions[:_MOST_NAMED])
+        fix = f"its actions are {present}: name those that are clicks with --click" if present else "add the log of events"
         raise InputError("no event is a click on a document that was shown", fix=fix, source=log.sources[0])
     name, mask = _baseline(log, shown, options.baseline)
     targets = {run: _target(shown, run, rankings) for run, rankings in runs.items()}
@@ -149,18 +154,17 @@ def _left_out(shown: ShownDocuments, targets: Mapping[str, TargetRanking]) -> It
 def _position_biases(shown: ShownDocuments) -> tuple[PositionBias, list[FloatArray]]:
     """The position bias, and that without each group of users; none of a fitted model, which takes too long."""
 
-    def of(without: BoolArray | None = None) -> PositionBias:
-        cells = shown.cells(without)
+    def of(cells: RankedClicks) -> PositionBias:
         return position_bias(cells, shown.query_of_pair[cells.pair])
 
-    bias, others = of(), list[FloatArray]()
+    bias, others = of(shown.cells), list[FloatArray]()
     if bias.method == "em":
         return bias, others
-    group = (shown.user[shown.session] * _MIXED % (1 << 32)) * _GROUPS >> 32
+    group = (shown.user.astype(np.int64) * _MIXED % (1 << 32)) * _GROUPS >> 32
     for number in range(_GROUPS):
         without = group == number
         if without.any() and not without.all():
-            examination = of(without).examination
+            examination = of(shown.cells_without(without)).examination
             last = np.full(len(bias.examination) - len(examination), examination[-1])
             others.append(np.concatenate([examination, last]))
     return bias, others
@@ -180,18 +184,16 @@ class _Valuation:
         self.shown, self.target, self.options = shown, target, options
         self.kept = target.ranked[shown.query]
         self.baseline = baseline & self.kept
-        rows = self.kept[shown.session]
-        self.session = (np.cumsum(self.kept) - 1)[shown.session[rows]]
-        self.pair, self.rank, self.clicked = shown.pair[rows], shown.rank[rows], shown.clicked[rows].astype(np.float64)
-        self.query, self.user = shown.query[self.kept], shown.user[self.kept]
-        self.clicks = np.bincount(self.session, self.clicked, minlength=len(self.query)).astype(np.float64)
+        self.user, self.clicks = shown.user[self.kept], shown.clicks[self.kept]
 
     def value(self, name: str, bias: PositionBias, others: Sequence[FloatArray]) -> RankingValue:
         """The value with its interval and bounds; `others` are further estimates of the position bias, for its error."""
-        examination = bias.examination
-        rounds, missing, attention = self._rounds(examination)
-        estimate = ESTIMATORS[self.options.estimator](rounds, self.options.clip)
-        low = ESTIMATORS["ips"](rounds, self.options.clip)
+        weights = self._weights(bias.examination)
+        options = self.options
+        estimate = ESTIMATORS[options.estimator](self._rounds(weights), options.clip)
+        low = estimate if options.estimator == "ips" else ESTIMATORS["ips"](self._rounds(weights), options.clip)
+        query = self.shown.query[self.kept]
+        missing, attention = weights.missing[query], weights.attention[query]
         # Without weights nothing is known of the shown documents, and everything is possible.
         high = low + missing
         users = len(np.unique(self.user[self.clicks > 0]))
@@ -210,46 +212,60 @@ class _Valuation:
             (bottom, top),
             (bottom - base - below, top - base + above),
             1 - float(missing.sum()) / float(attention.sum()),
-            effective_sample_size(rounds),
-            len(self.query),
+            len(self.user) * effective_sample_size(self._mean_round(weights)),
+            len(self.user),
             users,
             base,
         )
 
-    def _rounds(self, examination: FloatArray) -> tuple[Rounds, FloatArray, FloatArray]:
-        """The lists shown with their weights, and by session the attention of the target on documents never shown, and on all."""
-        shown, target = self.shown, self.target
-        looked = examination[self.rank]
-        pairs = len(shown.keys)
-        of_pair = np.bincount(self.pair, looked, minlength=pairs)
+    def _weights(self, examination: FloatArray) -> _CellWeights:
+        shown, target, cells = self.shown, self.target, self.shown.cells
+        kept = target.ranked[shown.query_of_pair[cells.pair]]
+        pairs, looked = len(shown.keys), examination[cells.rank]
+        of_pair = np.bincount(cells.pair, cells.shown * looked, minlength=pairs)
         wanted = np.where(target.rank_of_pair >= 0, examination[np.maximum(target.rank_of_pair, 0)], 0.0)
         mean_look = of_pair / np.maximum(shown.traffic[shown.query_of_pair], 1.0)
-        weight_of_pair = np.divide(wanted, mean_look, out=np.zeros(pairs), where=mean_look > 0)
+        weight = np.divide(wanted, mean_look, out=np.zeros(pairs), where=mean_look > 0)
         cumulated = np.concatenate([[0.0], np.cumsum(examination)])
         on_all = cumulated[np.minimum(target.lengths, len(examination))]
         covered = np.bincount(shown.query_of_pair, wanted * (mean_look > 0), minlength=len(on_all))
         missing = np.maximum(on_all - covered, 0.0)
-        rate = float(self.clicked.sum()) / max(float(looked.sum()), 1e-12)
-        clicks_of_pair = np.bincount(self.pair, self.clicked, minlength=pairs)
+        rate = float(cells.clicked[kept].sum()) / max(float(cells.shown[kept] @ looked[kept]), 1e-12)
+        clicks_of_pair = np.bincount(cells.pair, cells.clicked, minlength=pairs)
         attraction = (clicks_of_pair + rate) / (of_pair + 1.0)
         policy = np.bincount(shown.query_of_pair, wanted * (mean_look > 0) * attraction, minlength=len(on_all)) + missing * rate
-        attention = on_all[self.query]
-        rounds = Rounds(
-            self.session,
-            self.clicked,
-            weight_of_pair[self.pair],
-            looked * attraction[self.pair],
-            looked / max(float(attention.mean()), 1e-12),
-            policy[self.query],
+        share = looked / max(float(on_all[shown.query[self.kept]].mean()), 1e-12)
+        return _CellWeights(kept, weight[cells.pair], looked * attraction[cells.pair], share, policy, missing, on_all)
+
+    def _rounds(self, weights: _CellWeights) -> Iterator[Rounds]:
+        """The lists shown with their weights, some at a time."""
+        for part, rows in self.shown.blocks():
+            kept = self.kept[part]
+            is_counted = np.repeat(kept, self.shown.lengths[part])
+            number = np.repeat(np.cumsum(kept) - 1, self.shown.lengths[part])[is_counted]
+            cell, clicked = self.shown.cell[rows][is_counted], self.shown.clicked[rows][is_counted].astype(np.float64)
+            policy = weights.policy[self.shown.query[part][kept]]
+            yield Rounds(number, clicked, weights.weight[cell], weights.predicted[cell], weights.share[cell], policy)
+
+    def _mean_round(self, weights: _CellWeights) -> Rounds:
+        """The mean list as one round, whose items are the cells."""
+        cells, kept, sessions = self.shown.cells, weights.kept, len(self.user)
+        shown = cells.shown[kept] / sessions
+        return Rounds(
+            np.zeros(len(shown), dtype=np.intp),
+            cells.clicked[kept] / sessions,
+            weights.weight[kept],
+            shown * weights.predicted[kept],
+            shown * weights.share[kept],
+            np.array([weights.policy[self.shown.query[self.kept]].mean()]),
         )
-        return rounds, missing[self.query], attention
 
     def _means(self, examination: FloatArray) -> tuple[float, float, float]:
         """The estimate and the bounds with another position bias."""
-        rounds, missing, _ = self._rounds(examination)
-        estimate = ESTIMATORS[self.options.estimator](rounds, self.options.clip)
-        low = ESTIMATORS["ips"](rounds, self.options.clip)
-        return float(estimate.mean()), float(low.mean()), float((low + missing).mean())
+        weights = self._weights(examination)
+        mean = self._mean_round(weights)
+        estimate, low = (float(ESTIMATORS[name]([mean], self.options.clip)[0]) for name in (self.options.estimator, "ips"))
+        return estimate, low, low + float(weights.missing[self.shown.query[self.kept]].mean())
 
     def _error(self, values: FloatArray, *, less_baseline: bool = False) -> float:
         """The standard error of the mean over sessions, by user; of the difference from the baseline's clicks if asked for."""
@@ -261,6 +277,24 @@ class _Valuation:
             residuals[base] -= (own - own.mean()) / len(own)
         by_user = np.bincount(self.user, residuals)
         return math.sqrt(float(by_user @ by_user))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _CellWeights:
+    """What a position bias gives each cell and each query of a ranking.
+
+    Of each cell: whether the ranking has its query, the weight of a click, the clicks that a model expects, and its share of the
+    attention. Of each query: the clicks that the model expects of the ranking, and the attention of the ranking on documents that
+    were never shown, and on all.
+    """
+
+    kept: BoolArray
+    weight: FloatArray
+    predicted: FloatArray
+    share: FloatArray
+    policy: FloatArray
+    missing: FloatArray
+    attention: FloatArray
 
 
 def _jackknife(values: Sequence[float]) -> float:
@@ -322,7 +356,7 @@ def value_sentence(value: RankingValue, baseline: str) -> str:
 
 def _clicks_table(shown: ShownDocuments, baseline: BoolArray, name: str) -> Table:
     """The clicks of the baseline, where nothing more is known."""
-    clicks = np.bincount(shown.session, shown.clicked, minlength=len(shown.query))[baseline]
+    clicks = shown.clicks[baseline]
     columns = (Column("ranking"), Column("clicks", "value", "per query"))
     return Table("value", "Clicks per query", columns, ((name, float(clicks.mean())),))
 

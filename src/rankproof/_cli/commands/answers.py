@@ -157,7 +157,7 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
 
 def _write_varied(source: AnswerSource, args: argparse.Namespace, terminal: Terminal) -> None:
     """Writes a log for each way to change the contexts."""
-    from rankproof._analysis.answers.varied_contexts import log_blocks, varied_logs
+    from rankproof._analysis.answers.logged_answers import log_blocks, varied_logs
     from rankproof._data.text import pluralise
     from rankproof._io.files import write_blocks
 
@@ -197,7 +197,7 @@ class _Trust:
 
 def _trust(source: AnswerSource, answer_input: AnswerInput, how: AnswerJudges, args: argparse.Namespace) -> _Trust:
     """The agreement of the judges with the labels, and how much their verdicts vary."""
-    from rankproof._analysis.answers.noise import noise_tables, repeated_measures, same_model_notes
+    from rankproof._analysis.answers.judge_reliability import noise_tables, repeated_measures, same_model_notes
     from rankproof._analysis.answers.trust import TrustReport, trust_report
     from rankproof._analysis.compare.people_labels import present_labels
 
@@ -215,7 +215,7 @@ def _noises(
     source: AnswerSource, answer_input: AnswerInput, how: AnswerJudges, args: argparse.Namespace
 ) -> tuple[JudgeNoise, ...]:
     """How much the values change if the judges are asked again about a sample of the questions."""
-    from rankproof._analysis.answers.noise import SAMPLE, judge_noise, repeated_measures
+    from rankproof._analysis.answers.judge_reliability import SAMPLE, judge_noise, repeated_measures
 
     measures = repeated_measures(answer_input.inputs.result)
     if not measures or how.judge_of is None:
@@ -295,9 +295,8 @@ def _show(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal)
 
 def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Trust, args: argparse.Namespace) -> Iterator[Table]:
     """The means, then why they are what they are."""
-    from rankproof._analysis.answers.costs import cost_table
+    from rankproof._analysis.answers.log_tables import cost_table, search_calls_table
     from rankproof._analysis.answers.quality import claim_means_table, means_table
-    from rankproof._analysis.answers.search_calls import search_calls_table
     from rankproof._analysis.decision.repeats import result_repeats_tables
 
     if _is_of_claims(answer_input):
@@ -322,8 +321,8 @@ def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Tr
 
 def _session_tables(answer_input: AnswerInput, comparison: Comparison | None, level: float) -> list[Table]:
     """Measures of whole sessions by the measure that decides; none without sessions of several turns."""
-    from rankproof._analysis.answers.session_tables import session_tables
-    from rankproof._analysis.compare.sessions import sessions_of
+    from rankproof._analysis.answers.log_tables import session_tables
+    from rankproof._analysis.compare.counted_queries import sessions_of
 
     inputs = answer_input.inputs
     sessions = sessions_of(inputs.result.queries, inputs.texts)
@@ -342,7 +341,7 @@ def _primary(answer_input: AnswerInput, comparison: Comparison | None) -> str:
 
 def _context_tables(answer_input: AnswerInput, comparison: Comparison | None, level: float) -> Iterator[Table]:
     """The contexts that claims rest on, and what the place of the first relevant one does."""
-    from rankproof._analysis.answers.context_places import first_relevant_table, support_table
+    from rankproof._analysis.answers.log_tables import first_relevant_table, support_table
 
     tables = (support_table(answer_input), first_relevant_table(answer_input, _primary(answer_input, comparison), level))
     yield from (table for table in tables if table is not None)

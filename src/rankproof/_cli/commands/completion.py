@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rankproof._cli.parser import Command
-from rankproof._cli.registry import loadable_commands, parser_of
+from rankproof._cli.parser import Command, loadable_commands, parser_of
 from rankproof._cli.terminal import Terminal
 
 ValueKind = Literal["nothing", "choice", "file", "measures", "text"]

@@ -26,6 +26,7 @@ examples:
   rankproof export results --format markdown
   rankproof export results -o junit.xml
   rankproof export qrels.txt bm25.run dense.run -o table.tex
+  rankproof export answers --format claims-csv -o claims.csv
   rankproof export results --to mlflow --experiment search
 
 csv and parquet have one number per row: values and times of each query, means and costs of each

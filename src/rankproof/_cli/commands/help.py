@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rankproof._cli.parser import Command, fitted_page
-from rankproof._cli.registry import COMMANDS, GROUPS, MORE, command_lines, parser_of
+from rankproof._cli.parser import COMMANDS, GROUPS, MORE, Command, command_lines, fitted_page, parser_of
 from rankproof._cli.terminal import Terminal
 
 _HEAD = """\

@@ -126,14 +126,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     import gc
 
     from rankproof._cli.exit_codes import handle_sigterm
-    from rankproof._server.answers.feature import AnswerBench
     from rankproof._server.api import Api
-    from rankproof._server.bench.feature import Bench
-    from rankproof._server.bench.live import LiveBench
-    from rankproof._server.bench.rankings import LibraryDocuments
-    from rankproof._server.cases.feature import CasesAndNotes
-    from rankproof._server.grading import Grading
-    from rankproof._server.home import HomeTrends
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import QueueOptions
     from rankproof._server.labelling import holds_claims
@@ -158,17 +151,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         if args.label is not None:
             _check_draws(library, views if labels_documents else labelling, terminal)
         people = judging.assessors if judging is not None else tuple(_assessors(args)) if args.edit else ()
-        bench = Bench(library, LibraryDocuments(texts.dataset))
-        features: list[Feature] = [
-            HomeTrends(library),
-            bench,
-            LiveBench(bench, _workbench(args, library)),
-            Grading(library, views),
-            CasesAndNotes(library, people, writes=args.edit),
-            AnswerBench(library, people, writes=args.edit),
-        ]
-        for feature in features:
-            files.enter_context(closing(feature))
+        features = [files.enter_context(closing(feature)) for feature in _features(args, library, views, texts, people)]
         api = Api(library, _permissions(args), (route for feature in features for route in feature.routes()))
         site = Router(library, views, labelling, nuggets, api, features)
         try:
@@ -181,6 +164,24 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
                 _say_next(args, library, log, terminal)
             _say_label_commands(labelling, terminal)
     return 0
+
+
+def _features(
+    args: argparse.Namespace, library: ResultsLibrary, views: JudgingViews, texts: DocumentTexts, people: tuple[str, ...]
+) -> Iterator[Feature]:
+    """The parts of the server, in the order of their links."""
+    from rankproof._server.answers.feature import AnswerBench
+    from rankproof._server.bench.feature import Bench
+    from rankproof._server.bench.live import LiveBench
+    from rankproof._server.bench.queries import LibraryDocuments
+    from rankproof._server.cases.feature import CasesAndNotes
+    from rankproof._server.grading import Grading
+    from rankproof._server.home import HomeTrends
+
+    bench = Bench(library, LibraryDocuments(texts.dataset))
+    yield from (HomeTrends(library), bench, LiveBench(bench, _workbench(args, library)), Grading(library, views))
+    yield CasesAndNotes(library, people, writes=args.edit)
+    yield AnswerBench(library, people, writes=args.edit)
 
 
 def _workbench(args: argparse.Namespace, library: ResultsLibrary) -> Workbench:

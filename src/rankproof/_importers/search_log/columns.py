@@ -180,10 +180,15 @@ def release_memory() -> None:
         trim(0)
 
 
-def chunks(rows: int) -> Iterator[slice]:
+def chunks(rows: int, at_once: int = _CHUNK_ROWS) -> Iterator[slice]:
     """Parts of so many rows, for steps whose intermediate arrays would take much memory."""
-    for start in range(0, rows, _CHUNK_ROWS):
-        yield slice(start, min(start + _CHUNK_ROWS, rows))
+    for start in range(0, rows, at_once):
+        yield slice(start, min(start + at_once, rows))
+
+
+def list_chunks(sessions: int) -> Iterator[slice]:
+    """Parts of so many sessions, for arrays with a row per document shown in them."""
+    return chunks(sessions, _CHUNK_ROWS // 8)
 
 
 class StoredTexts(Sequence[str]):

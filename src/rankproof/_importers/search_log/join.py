@@ -13,7 +13,16 @@ import numpy as np
 from rankproof._data.arrays import BoolArray
 from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._importers.search_log.columns import PackedColumn, as_small, chunks, release_memory, smallest_dtype
-from rankproof._importers.search_log.log import Codes, Events, Offsets, SearchLog, Sessions, dropped_words, split_place
+from rankproof._importers.search_log.log import (
+    Codes,
+    DroppedRows,
+    Events,
+    Offsets,
+    SearchLog,
+    Sessions,
+    dropped_words,
+    split_place,
+)
 from rankproof._importers.search_log.options import DAY, LogOptions
 from rankproof._importers.search_log.plain_rows import PLAIN_ROW
 from rankproof._importers.search_log.slots import Array, first_rows, is_sorted, named_docs, order_by_rank, slots_of
@@ -32,6 +41,9 @@ _FIRST_YEARS = 1e8
 _CLOCK_SLACK = 1.0
 """Seconds by which an event may come before its query: the clocks of browsers and servers differ."""
 _KEPT = ""
+REPEATED_SESSION = "with the query_id of an earlier one"
+UNKNOWN_SESSION = "of an unknown session"
+REPEATED_EVENT = "that repeat one of the same session, document and action"
 _UNKNOWN = np.int8(-1)
 _SESSIONS_AT_ONCE = 1 << 16
 
@@ -50,6 +62,11 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
         row = pluralise(count, "row has", "rows have")
         effect = "documents count in the order of rows, and clicks by their document alone"
         join.notes.append(f"{row} a rank that is no whole number from 0: {effect}")
+    if count := tables.wrong_values:
+        event = pluralise(count, "event has", "events have")
+        join.notes.append(
+            f"{event} a value that is no finite number, such as {for_message(tables.unread_value)}: it counts as none"
+        )
     sessions = join.sessions()
     events = join.events(sessions)
     parts = tables.counts.parts()
@@ -69,6 +86,8 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
         tables.named_drafts(join.sources),
         parts,
         tuple(join.notes),
+        tuple(join.drops),
+        tables.unread_value,
     )
 
 
@@ -77,6 +96,7 @@ class _Join:
 
     def __init__(self, tables: LogTables, sources: tuple[str, ...]) -> None:
         self.tables, self.sources, self.options, self.notes = tables, sources, tables.options, list[str]()
+        self.drops, self.has_variants = list[DroppedRows](), len(tables.variants) > 1
         self.time, self.place, self.kind = tables.time.take(), tables.place.take(small=True), tables.kind.take()
         run_key = tables.key.take()
         is_main = self.kind != IMPRESSION_ROW
@@ -119,9 +139,35 @@ class _Join:
         self._check_times()
         self._check_users()
         self._check_variants()
+        if self.has_variants:
+            self._note_events_of_no_session()
         for column in (self.tables.user, self.tables.event_user, self.tables.event_variant):
             column.take()
         self._drop_bots()
+        if self.has_variants:
+            self._note_dropped_sessions()
+
+    def _note_events_of_no_session(self) -> None:
+        """Keeps the user, the variant and the time of events whose session is not in the log."""
+        unknown = self.event_session < 0
+        if unknown.any():
+            tables = self.tables
+            columns = (column.array()[unknown] for column in (tables.event_user, tables.event_variant, tables.event_time))
+            self.drops.append(DroppedRows(EVENTS, UNKNOWN_SESSION, *columns))
+
+    def _note_dropped_sessions(self) -> None:
+        """Keeps the user, the variant and the time of each session that is dropped."""
+        dropped = [(reason, np.flatnonzero(self.reason == code)) for code, reason in enumerate(self.reasons[1:], 1)]
+        for reason, rows in (*dropped, (REPEATED_SESSION, self.repeated)):
+            if len(rows):
+                columns = (column[rows] for column in (self.session_user, self.session_variant, self.times))
+                self.drops.append(DroppedRows(SESSIONS, reason, *columns))
+
+    def _note_dropped_events(self, reason: str, sessions: Sessions, session: Array, rows: Array) -> None:
+        """Keeps the user, the variant and the time of dropped events, by their sessions and their rows."""
+        if self.has_variants and len(rows):
+            users, variants = sessions.user[session], sessions.variant[session]
+            self.drops.append(DroppedRows(EVENTS, reason, users, variants, self.event_time[rows]))
 
     def _drop(self, sessions: BoolArray, reason: str) -> None:
         """Drops sessions that no earlier reason drops."""
@@ -136,6 +182,7 @@ class _Join:
         """Counts queries with the id of an earlier one; two interleavings of one id are an error."""
         again = np.flatnonzero(self.kind == QUERY_ROW)
         again = again[self.first_run[self.run_session[again]] != again]
+        self.repeated = self.run_session[again]
         for run in again.tolist():
             first = int(self.first_run[self.run_session[run]])
             source, line = split_place(self.sources, int(self.place[run]))
@@ -145,7 +192,7 @@ class _Join:
                 raise InputError(
                     what, fix="use a new query_id for every search, and the same seed for the same one", source=source, line=line
                 )
-            self.tables.counts.drop(SESSIONS, "with the query_id of an earlier one", line=line)
+            self.tables.counts.drop(SESSIONS, REPEATED_SESSION, line=line)
         self.__dict__.pop("_shown_columns", None)
 
     def _drafted(self, run: int) -> tuple[Any, ...]:
@@ -213,6 +260,7 @@ class _Join:
     def _check_variants(self) -> None:
         """Drops sessions whose rows name several variants; many of them are an error."""
         lowest, highest = self._range_of(self.tables.variant, self.tables.event_variant)
+        self.session_variant = highest if self.has_variants else highest[:0]
         if self.options.variant and highest.max(initial=-1) < 0:
             self._reject_field(self.options.variant, "--variant names its field, such as query_attributes.variant")
         fix = "log one variant for each user; --variant names its field"
@@ -385,7 +433,7 @@ class _Join:
         status = self.reason[self.event_session]
         status[self.event_session < 0] = _UNKNOWN
         left = np.arange(len(place), dtype=np.int32)
-        left = self._drop_events(left, status == _UNKNOWN, "of an unknown session", place)
+        left = self._drop_events(left, status == _UNKNOWN, UNKNOWN_SESSION, place)
         for code, reason in enumerate(self.reasons):
             if code:
                 left = self._drop_events(left, status[left] == code, f"of sessions {reason}", place)
@@ -406,6 +454,8 @@ class _Join:
         unknown[unknown] = sessions.lengths[session[unknown]] > 0
         slot, rank = as_small(slot), as_small(rank)
         release_memory()
+        if unknown.any():
+            self._note_dropped_events("of a document that was not shown", sessions, session[unknown], left[unknown])
         left = self._drop_events(left, unknown, "of a document that was not shown", place)
         if unknown.any():
             known = ~unknown
@@ -469,14 +519,17 @@ class _Join:
     def _drop_events_by_time(self, left: Array, session: Array, sessions: Sessions, place: Array) -> Array:
         unknown = np.isnan(self.event_time)[left]
         if not unknown.all() and np.isfinite(sessions.time).any():
+            self._note_dropped_events("without a time", sessions, session[left[unknown]], left[unknown])
             left = self._drop_events(left, unknown, "without a time, or with one that cannot be read", place)
         early, late = np.empty(len(left), dtype=bool), np.empty(len(left), dtype=bool)
         for rows in chunks(len(left)):
             after = self.event_time[left[rows]] - sessions.time[session[left[rows]]]
             early[rows], late[rows] = after < -_CLOCK_SLACK, after > self.options.window
         kept = self._drop_events(left, early, "before their query", place)
-        hours = self.options.window / 3600
-        return self._drop_events(kept, late[~early], f"more than {hours:g} hours after their query", place)
+        too_late = f"more than {self.options.window / 3600:g} hours after their query"
+        for reason, dropped in (("before their query", early), (too_late, late)):
+            self._note_dropped_events(reason, sessions, session[left[dropped]], left[dropped])
+        return self._drop_events(kept, late[~early], too_late, place)
 
     def _once(self, left: Array, session: Array, slot: Codes, rank: Codes, doc: Codes, sessions: Sessions) -> Events:
         """The first event of each session, document and action."""
@@ -505,11 +558,12 @@ class _Join:
             chosen.append(rows[first].astype(np.int32))
             again = left[rows[~first]]
             if len(again):
+                self._note_dropped_events(REPEATED_EVENT, sessions, session[rows[~first]], again)
                 first_repeat = min(first_repeat, int(again.min())) if repeats else int(again.min())
                 repeats += len(again)
         if repeats:
             line = split_place(self.sources, int(self.event_place[first_repeat]))[1]
-            tables.counts.drop(EVENTS, "that repeat one of the same session, document and action", line=line, count=repeats)
+            tables.counts.drop(EVENTS, REPEATED_EVENT, line=line, count=repeats)
         rows = np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int32)
         del chosen, part_of
         release_memory()

@@ -103,11 +103,23 @@ class Events:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class DroppedRows:
+    """Rows of a part that were dropped for one reason: user and variant, -1 if not known, and time, NaN if not known."""
+
+    part: str
+    reason: str
+    users: Codes
+    variants: Codes
+    times: FloatArray
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class SearchLog:
     """The sessions and events of a log, the names behind their codes, and what was dropped and why.
 
     `queries` are the first texts of queries that are the same but for case, width and white space. `counts` say how many rows of
-    each part were read, and how many were dropped for which reason.
+    each part were read, and how many were dropped for which reason; `drops` names the users and variants of dropped rows if the
+    log has several variants.
     """
 
     sources: tuple[str, ...]
@@ -122,6 +134,9 @@ class SearchLog:
     drafts: Sequence[Draft]
     counts: tuple[PartCount, ...]
     notes: tuple[str, ...] = ()
+    drops: tuple[DroppedRows, ...] = ()
+    unread_value: str = ""
+    """The first cell of an event's number that is no number."""
 
     def clicks(self, actions: Sequence[str] = CLICKS) -> Events:
         """The events on documents that were shown, of these actions."""

@@ -15,8 +15,8 @@ from rankproof._formats.columns import COLUMN_NAMES, normalised_name
 from rankproof._formats.rows import rank_of_value
 from rankproof._importers.search_log.log import NO_TEAM, SHARED, joined_place
 from rankproof._importers.search_log.options import MISSING, LogOptions
-from rankproof._importers.search_log.tables import EVENTS, SHOWN, LogTables, number_of
-from rankproof.errors import InputError, UsageError, closest_name, for_message
+from rankproof._importers.search_log.tables import EVENTS, SHOWN, LogTables
+from rankproof.errors import InputError, UsageError, closest_name, for_message, type_phrase
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "session": ("session", "session_id", "query_id", "search_id", "visit", "visit_id", "impression_id", "request_id"),
@@ -89,8 +89,8 @@ def _value_column(path: str, names: Sequence[str], usual: str | None, source: st
 class PlainRows:
     """Adds the rows of one plain table to the tables, a block of rows at a time."""
 
-    def __init__(self, tables: LogTables, roles: Mapping[str, str], file: int) -> None:
-        self._tables, self.roles, self._file = tables, roles, file
+    def __init__(self, tables: LogTables, roles: Mapping[str, str], source: str, file: int) -> None:
+        self._tables, self.roles, self._source, self._file = tables, roles, source, file
         options = tables.options
         self.fields = {path: path.rpartition(".")[2] for path in (*options.texts, *options.numbers)}
         self._is_shown: list[bool] = []
@@ -108,10 +108,22 @@ class PlainRows:
         for part, rows in ((SHOWN, shown & ~named), (EVENTS, ~shown & ~named)):
             if rows.any():
                 tables.counts.drop(part, "without a session", line=lines[int(rows.argmax())], count=int(rows.sum()))
+        self._check_variants(columns.get("variant", ()), lines)
         block = _Block(tables, columns, fields, lines, self._file, np.fromiter(map(hash, sessions), np.int64, size))
         block.add_shown(shown & named)
         block.add_events(~shown & named, action)
         tables.pack()
+
+    def _check_variants(self, cells: Sequence[Any], lines: Sequence[int]) -> None:
+        wrong = next((at for at, cell in enumerate(cells) if isinstance(cell, dict | list)), None)
+        if wrong is not None:
+            raise variant_error(cells[wrong], self._source, lines[wrong])
+
+
+def variant_error(value: object, source: str, line: int) -> InputError:
+    """The error of a variant that is a structure, whose text would be a name of its own for every user."""
+    fix = "log the name of the variant as text; --variant names its field, such as query_attributes.variant"
+    return InputError(f"the variant cannot be {type_phrase(value)}", fix=fix, source=source, line=line)
 
 
 class _Block:
@@ -183,7 +195,7 @@ class _Block:
         tables.event_variant.extend_array(self._variants[at])
         tables.event_time.extend_array(self._times(at))
         tables.event_place.extend_array(self._places(at))
-        numbers = np.full(len(at), np.nan) if values is None else np.array([number_of(values[row]) for row in at.tolist()])
+        numbers = np.full(len(at), np.nan) if values is None else np.array([tables.value(values[row]) for row in at.tolist()])
         tables.event_value.extend_array(numbers.astype(np.float64))
 
     def _times(self, at: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -14,8 +14,8 @@ from rankproof._importers.cells import TableCell, list_in_text, object_in
 from rankproof._importers.search_log.join import joined_log
 from rankproof._importers.search_log.log import NO_TEAM, SHARED, SearchLog, joined_place
 from rankproof._importers.search_log.options import MISSING, LogOptions
-from rankproof._importers.search_log.plain_rows import PlainRows, cells_of, columns_of, find_roles, text_of
-from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, SESSIONS, SHOWN, LogTables, number_of
+from rankproof._importers.search_log.plain_rows import PlainRows, cells_of, columns_of, find_roles, text_of, variant_error
+from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, SESSIONS, SHOWN, LogTables
 from rankproof._importers.ubi_log import BULK, HIT_IDS, IMPRESSION, UbiRecord, is_event, response_table
 from rankproof._interleaving.interleave import RECORD, VERSION
 from rankproof._interleaving.methods import METHODS, NEED_RANKINGS, PAIRWISE
@@ -84,14 +84,14 @@ def _add_rows(
             if not count % _BLOCK_ROWS:
                 tables.pack()
         return tables.pack()
-    plain = PlainRows(tables, find_roles(names, tables.options, path), file)
+    plain = PlainRows(tables, find_roles(names, tables.options, path), path, file)
     while block := list(islice(rows, _BLOCK_ROWS)):
         lines, records = zip(*block, strict=True)
         plain.add_block(lines, columns_of(records, plain.roles), columns_of(records, plain.fields))
 
 
 def _add_cells(table: SourceTable, file: int, tables: LogTables) -> None:
-    plain = PlainRows(tables, find_roles(table.names, tables.options, table.source), file)
+    plain = PlainRows(tables, find_roles(table.names, tables.options, table.source), table.source, file)
     rows, width = table.cells(), len(table.names)
     while block := list(islice(rows, _BLOCK_ROWS)):
         if isinstance(block[0][1], dict):
@@ -160,7 +160,7 @@ class UbiRows:
             self._code(tables.users, self._at(row, self._user)),
             tables.seconds(row.get("timestamp")),
             tables.queries[text] if text else -1,
-            self._code(tables.variants, self._at(row, self._variant)),
+            self._variant_code(row, line),
             place,
             codes,
             range(1, len(docs) + 1),
@@ -208,7 +208,7 @@ class UbiRows:
                 return tables.counts.drop(part, "without an object_id", line=line)
             tables.add_run(key, user, time, -1, -1, place, (doc,), (rank,), (team,), kind=IMPRESSION_ROW)
             return tables.add_fields({})
-        value = math.nan if self._value is None else number_of(self._at(row, self._value))
+        value = math.nan if self._value is None else tables.value(self._at(row, self._value))
         if len(docs) > 1:
             tables.second_id_event.append(len(tables.event_key))
             tables.second_id.append(docs[1])
@@ -276,6 +276,12 @@ class UbiRows:
             inside = object_in(row.get("query_attributes"))
             value = None if inside is None else inside.get(path[0])
         return value
+
+    def _variant_code(self, row: _Row, line: int) -> int:
+        value = self._at(row, self._variant)
+        if isinstance(value, dict | list):
+            raise variant_error(value, self._source, line)
+        return self._code(self._tables.variants, text_of(value) if isinstance(value, float) else value)
 
     @staticmethod
     def _code(names: dict[str, int], value: Any) -> int:

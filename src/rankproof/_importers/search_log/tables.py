@@ -9,7 +9,7 @@ from typing import Any
 from rankproof._importers.base import ImportCounts
 from rankproof._importers.search_log.columns import MOST_RECENT, ManyNames, Names, PackedColumn, StoredTexts
 from rankproof._importers.search_log.log import Draft
-from rankproof._importers.search_log.options import LogOptions
+from rankproof._importers.search_log.options import MISSING, LogOptions
 from rankproof._importers.search_log.times import seconds_since_1970
 from rankproof._importers.ubi_log import normalised_query
 
@@ -65,6 +65,7 @@ class LogTables:
         self.second_id_event, self.second_id = self._column("q"), self._column("i")
         """Events with a second id of their document, which counts if the list shows that one."""
         self.wrong_ranks, self.unread_time = 0, ""
+        self.wrong_values, self.unread_value = 0, ""
 
     def _column(self, typecode: str) -> PackedColumn:
         column = PackedColumn(typecode)
@@ -82,6 +83,14 @@ class LogTables:
         if seconds != seconds and not self.unread_time and isinstance(value, str):
             self.unread_time = value.strip()
         return seconds
+
+    def value(self, cell: Any) -> float:
+        """The number of an event, NaN if it has none; other cells are counted, and the first is kept for a message."""
+        number = number_of(cell)
+        if number != number and cell is not None and cell == cell and not (isinstance(cell, str) and cell.strip() in MISSING):
+            self.wrong_values += 1
+            self.unread_value = self.unread_value or str(cell)
+        return number
 
     def add_run(
         self,

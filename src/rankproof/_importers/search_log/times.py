@@ -8,6 +8,8 @@ from typing import Any
 
 # A time in seconds that is larger than one of these is in a smaller unit: seconds reach 1e11 in the year 5138.
 _UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+_LARGEST = 1e21
+"""No unit makes a time of larger numbers."""
 _DATE_DIGITS = 8
 _ZONE_NAMES = (" UTC", " GMT")
 
@@ -41,6 +43,6 @@ def _number_of(text: str) -> float:
 
 
 def _scaled(number: float) -> float:
-    if not math.isfinite(number):
+    if not abs(number) < _LARGEST:
         return math.nan
     return next((number / scale for least, scale in _UNITS if abs(number) > least), number)

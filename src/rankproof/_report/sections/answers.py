@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rankproof._analysis.answers.answer_input import AnswerInput, answer_input_from_results
 from rankproof._analysis.answers.causes import reasons_tables
-from rankproof._analysis.answers.noise import noise_tables
+from rankproof._analysis.answers.judge_reliability import noise_tables
 from rankproof._analysis.answers.quality import (
     answer_findings,
     claim_means_table,
@@ -18,9 +18,9 @@ from rankproof._analysis.answers.trust import agreement_table
 from rankproof._analysis.bands import BandProfile, builtin_profiles
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.inputs import AnalysisInput
+from rankproof._charts.draw import svg_of
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
-from rankproof._charts.svg import svg_of
 from rankproof._data.table import Table
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._render.result import format_value

@@ -9,9 +9,9 @@ from dataclasses import replace
 from rankproof._analysis.bands import bands_tables, builtin_profiles
 from rankproof._analysis.values import best_systems, measure_results, oriented_value
 from rankproof._charts.curves import DEPTHS, recall_chart
+from rankproof._charts.draw import svg_of
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
-from rankproof._charts.svg import svg_of
 from rankproof._data.table import Column, FilledColumn, Table, table_of_columns
 from rankproof._evaluation.result import MeasureResult
 from rankproof._render.measure_list import cutoff_reading, value_range

@@ -9,8 +9,8 @@ from rankproof._analysis.diagnose.diagnose import CUTOFF, SHOWN, step_tables, sy
 from rankproof._analysis.diagnose.failed_queries import failed_table, failures, failures_table
 from rankproof._analysis.values import main_measure, relevant_docs
 from rankproof._charts.curves import MOVE_KINDS, Move, MoveKind, bin_moves, move_kind, slope_chart
+from rankproof._charts.draw import svg_of
 from rankproof._charts.model import ChartLink, Medium
-from rankproof._charts.svg import svg_of
 from rankproof._data.table import CellValue, Table
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import MANY_SYSTEMS, Section, SvgChart, as_sentence, linked, pair_link, queries_link

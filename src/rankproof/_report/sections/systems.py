@@ -12,8 +12,14 @@ from rankproof._data.table import CellValue, Column, FilledColumn, Table, table_
 from rankproof._data.text import pluralise, shown_time
 from rankproof._render.comparison import best_first
 from rankproof._render.result import format_value, measure_label, summary_table
-from rankproof._render.systems import approximate_search_notes, low_recall_notes
-from rankproof._render.systems_table import STAGE_MARK, chunks_table, stage_measures, systems_table
+from rankproof._render.systems import (
+    STAGE_MARK,
+    approximate_search_notes,
+    chunks_table,
+    low_recall_notes,
+    stage_measures,
+    systems_table,
+)
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import (
     Section,

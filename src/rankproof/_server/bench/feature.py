@@ -19,9 +19,10 @@ from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.snippets import short_fields
 from rankproof._server.api import ApiCall, ApiRoute, Feature, NoRequest, Route
 from rankproof._server.bench.port import BenchPair, BenchView, DocumentPart
-from rankproof._server.bench.queries import bench_measure, bench_view
-from rankproof._server.bench.rankings import (
+from rankproof._server.bench.queries import (
     SideRanking,
+    bench_measure,
+    bench_view,
     document_part,
     sides_of,
     stored_ranking,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import Annotated, Literal, TypedDict
 
 from rankproof._cli.commands.tokenizers import compare, train
-from rankproof._cli.flags import GRADES, add_flags, name_list, nonnegative_int
+from rankproof._cli.flags import GRADES, add_flags
 from rankproof._cli.parser import Command
 from rankproof._cli.terminal import Terminal, add_output_option
 from rankproof._evaluation.options import ReadArguments
+from rankproof._registry import Option
 from rankproof.errors import UsageError
 
 USAGE = "train DATASET -o FOLDER | compare DATASET [--checkpoints FOLDER]"
@@ -36,31 +38,28 @@ Method and results: docs/tokenizers.md"""
 _ACTIONS = {"train": train, "compare": compare}
 
 
+class SharedArguments(TypedDict, total=False):
+    """The options of both actions."""
+
+    split: Annotated[str | None, Option("split of the judged queries", metavar="NAME", unset="train for train, test for compare")]
+    languages: Annotated[
+        list[str] | None,
+        Option("languages: names in DATASET/i18n, own for the dataset itself, or all", metavar="NAMES", unset="own"),
+    ]
+    seed: Annotated[int, Option("random seed; for train that of the training data and the first training", least=0, default=1)]
+    device: Annotated[
+        Literal["cpu", "cuda"] | None,
+        Option("where networks run", unset="for train a GPU if there is one, for compare cpu"),
+    ]
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the action, the dataset and the options of each action."""
     parser.add_argument("action", choices=tuple(_ACTIONS), help="train encoders, or compare them")
     parser.add_argument("dataset", metavar="DATASET", help="a folder with corpus.jsonl, queries.jsonl and qrels, or sample")
     add_flags(parser, ReadArguments, GRADES)
     add_output_option(parser, "folder for the checkpoints, or for the tables and charts", metavar="FOLDER")
-    parser.add_argument(
-        "--split", metavar="NAME", help="split of the judged queries (default: train for train, test for compare)"
-    )
-    parser.add_argument(
-        "--languages",
-        type=name_list,
-        metavar="NAMES",
-        help="languages: names in DATASET/i18n, own for the dataset itself, or all (default: own)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=nonnegative_int,
-        default=1,
-        metavar="N",
-        help="random seed; for train that of the training data and the first training (default: 1)",
-    )
-    parser.add_argument(
-        "--device", choices=("cpu", "cuda"), help="where networks run (default: for train a GPU if there is one, for compare cpu)"
-    )
+    add_flags(parser, SharedArguments)
     for action, module in _ACTIONS.items():
         module.add_arguments(parser.add_argument_group(f"options of {action}"))
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
-from rankproof._cli.flags import name_list, nonnegative_ints, positive_int
+from rankproof._cli.flags import add_flags
 from rankproof._cli.terminal import Terminal
+from rankproof._registry import Option
+from rankproof._tokenizer_lab.systems import PromptUse
 from rankproof.errors import UsageError, escape_invisible
+from rankproof.stores._registry import STORES
 
 if TYPE_CHECKING:
     from rankproof._data.table import Table
@@ -19,38 +22,48 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("table", "csv", "json", "markdown")
-CHECKPOINTS_HELP = "checkpoints written by `train`; those with the same tokenizer are repeats"
-MODELS_HELP = (
-    "an encoder: minilm, wordllama, FOLDER, ORGANISATION/MODEL, or byt5:, canine:, trained:, bpe:, torch: before a source"
-)
-PROMPTS_HELP = (
-    "own: each checkpoint with the prompts of its training; all: also without prompts and with those of the others (default: own)"
-)
 LEXICAL = "words,stems,characters-4,bytes-4,bpe-4000"
+
+
+class CompareArguments(TypedDict, total=False):
+    """The options of `compare`; those that are left out are None, so that the other action can reject them."""
+
+    lexical: Annotated[list[str] | None, Option("BM25 with these tokenizers, or none", metavar="KINDS", unset=LEXICAL)]
+    model: Annotated[
+        list[str] | None,
+        Option(
+            "an encoder: minilm, wordllama, FOLDER, ORGANISATION/MODEL; byt5:, canine:, trained:, bpe: or torch: before a source",
+            metavar="NAME",
+            repeated=True,
+        ),
+    ]
+    prompts: Annotated[
+        PromptUse | None,
+        Option(
+            "own: each checkpoint with the prompts of its training; all: also without prompts and with those of the others",
+            unset="own",
+        ),
+    ]
+    store: Annotated[str | None, Option("vector store", choices=STORES, unset="memory")]
+    typos: Annotated[
+        tuple[int, ...] | None, Option("numbers of random typos per query, such as 0,1,2", metavar="N,N…", unset="0")
+    ]
+    measures: Annotated[
+        list[str] | None,
+        Option("measures; the first is the main one", letter="-m", metavar="MEASURES", repeated=True, unset="nDCG@10,…"),
+    ]
+    limit: Annotated[int | None, Option("use only N of the judged queries", least=1)]
+    jobs: Annotated[int | None, Option("threads for indexing and encoding", letter="-j", least=1, unset="1")]
+    cache: Annotated[str | None, Option("cache folder (see rankproof cache)", metavar="FOLDER")]
+    format: Annotated[Literal["table", "csv", "json", "markdown"] | None, Option("output format", unset="table")]
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
     """Adds the systems, the conditions and the output."""
-    from rankproof._tokenizer_lab.systems import PromptUse
-    from rankproof.stores._registry import STORES
-
-    group.add_argument("--checkpoints", action="append", metavar="FOLDER", help=CHECKPOINTS_HELP)
-    group.add_argument(
-        "--lexical", type=name_list, metavar="KINDS", help=f"BM25 with these tokenizers, or none (default: {LEXICAL})"
-    )
-    group.add_argument("--model", action="append", metavar="NAME", help=MODELS_HELP)
-    group.add_argument("--prompts", choices=get_args(PromptUse), help=PROMPTS_HELP)
-    group.add_argument("--store", choices=STORES.names(), help="vector store (default: memory)")
-    group.add_argument(
-        "--typos", type=nonnegative_ints, metavar="N,N…", help="numbers of random typos per query, such as 0,1,2 (default: 0)"
-    )
-    group.add_argument(
-        "-m", "--measures", action="append", metavar="MEASURES", help="measures; the first is the main one (default: nDCG@10,…)"
-    )
-    group.add_argument("--limit", type=positive_int, metavar="N", help="use only N of the judged queries")
-    group.add_argument("-j", "--jobs", type=positive_int, metavar="N", help="threads for indexing and encoding (default: 1)")
-    group.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
-    group.add_argument("--format", choices=FORMATS, help="output format (default: table)")
+    # Not an Option: a flag that is given twice is an error with its fix, where other flags take the last value.
+    about = "checkpoints written by `train`; those with the same tokenizer are repeats"
+    group.add_argument("--checkpoints", action="append", metavar="FOLDER", help=about)
+    add_flags(group, CompareArguments)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
-from rankproof._cli.flags import any_float, name_list, nonnegative_int, positive_int
+from rankproof._cli.flags import add_flags
 from rankproof._cli.terminal import Terminal
+from rankproof._registry import Option
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,79 +15,52 @@ if TYPE_CHECKING:
     from rankproof._tokenizer_lab.training_data import TrainingData
 
 
-_OPTIONS = (
-    ("parameters", positive_int, "N", "trainable parameters of each network, within 1 %%"),
-    ("width", positive_int, "N", "dimensions of a vector"),
-    ("depth", positive_int, "N", "layers"),
-    ("heads", positive_int, "N", "attention heads per layer"),
-    ("characters", positive_int, "N", "characters read of each text"),
-    ("batch", positive_int, "N", "pairs per training step"),
-    ("learning_rate", any_float, "X", "peak learning rate"),
-    ("temperature", any_float, "X", "temperature that divides the cosines"),
-    ("judged_share", any_float, "X", "share of judged pairs in a batch; the others are crops"),
-    ("crops", nonnegative_int, "N", "crops of each document that serve as training queries"),
-    ("query_prompt", str, "TEXT", "text before each query, in training and in compare"),
-    ("passage_prompt", str, "TEXT", "text before each passage, in training and in compare"),
-    ("negatives", nonnegative_int, "N", "BM25 results from which the hard negative of a pair is drawn"),
+_NETWORK = (
+    *("flops", "steps", "architecture", "parameters", "width", "depth", "heads", "characters", "batch", "learning_rate"),
+    *("temperature", "judged_share", "crops", "query_prompt", "passage_prompt", "negatives"),
 )
+"""The settings of a training that have flags."""
+_DEFAULT_TOKENIZERS = ("bytes", "characters", "bpe-4000", "wordpiece-4000")
+_DEFAULT_REPEATS = 3
+_DEFAULT_SPLIT = "train"
+
+
+class TrainArguments(TypedDict, total=False):
+    """The options of `train` besides the settings of a training."""
+
+    tokenizers: Annotated[
+        list[str] | None, Option("tokenizers to train, see below", metavar="NAMES", unset=",".join(_DEFAULT_TOKENIZERS))
+    ]
+    repeats: Annotated[
+        int | None,
+        Option("training runs per tokenizer, with consecutive seeds from --seed", least=1, unset=str(_DEFAULT_REPEATS)),
+    ]
+    holdout: Annotated[float | None, Option("share of documents whose queries are reserved for compare", metavar="X", unset="0")]
+    threads: Annotated[int | None, Option("CPU threads", least=1, unset="set by torch")]
+    data_only: Annotated[bool | None, Option("make the training data and train nothing")]
 
 
 def add_training_options(group: argparse._ArgumentGroup) -> None:
-    """Adds the budget, the network and the training options."""
+    """Adds the settings of a training; those that are left out stay None, so that the other action can reject them."""
     from rankproof._tokenizer_lab.training_config import TrainingConfig
-    from rankproof.models._trained.shape import ARCHITECTURES
 
-    usual = TrainingConfig()
-    budget = f"{usual.flops:.0e}".replace("+", "")
-    group.add_argument(
-        "--flops",
-        type=any_float,
-        metavar="X",
-        help=f"floating-point operations of a training (default: {budget}; no limit with --steps)",
-    )
-    group.add_argument(
-        "--steps", type=nonnegative_int, metavar="N", help="training steps; 0 saves untrained networks (default: no limit)"
-    )
-    group.add_argument("--architecture", choices=ARCHITECTURES, help=f"type of the layers (default: {usual.architecture})")
-    for option, kind, metavar, words in _OPTIONS:
-        name = f"--{option.replace('_', '-')}"
-        group.add_argument(name, type=kind, metavar=metavar, help=f"{words} (default: {getattr(usual, option) or 'none'})")
+    add_flags(group, TrainingConfig, _NETWORK, **dict.fromkeys(_NETWORK))
 
 
 def training_config(args: argparse.Namespace) -> TrainingConfig:
     """The training configuration of the options; --steps alone removes the limit of --flops."""
     from rankproof._tokenizer_lab.training_config import TrainingConfig
 
-    asked = ("flops", "steps", "architecture", *(option for option, *_ in _OPTIONS))
-    settings = {name: value for name in asked if (value := getattr(args, name)) is not None}
+    settings = {name: value for name in _NETWORK if (value := getattr(args, name)) is not None}
     return TrainingConfig(**({"flops": None} if "steps" in settings else {}) | settings)
 
 
-_DEFAULT_TOKENIZERS = ("bytes", "characters", "bpe-4000", "wordpiece-4000")
-_DEFAULT_REPEATS = 3
-_DEFAULT_SPLIT = "train"
-
-
 def add_arguments(group: argparse._ArgumentGroup) -> None:
-    """Adds the tokenizers, the repeats, the hold-out and the training options."""
-    group.add_argument(
-        "--tokenizers",
-        type=name_list,
-        metavar="NAMES",
-        help=f"tokenizers to train, see below (default: {','.join(_DEFAULT_TOKENIZERS)})",
-    )
-    group.add_argument(
-        "--repeats",
-        type=positive_int,
-        metavar="N",
-        help=f"training runs per tokenizer, with consecutive seeds from --seed (default: {_DEFAULT_REPEATS})",
-    )
-    group.add_argument(
-        "--holdout", type=any_float, metavar="X", help="share of documents whose queries are reserved for compare (default: 0)"
-    )
+    """Adds the tokenizers, the repeats, the hold-out and the settings of a training."""
+    add_flags(group, TrainArguments, ("tokenizers", "repeats", "holdout"))
     add_training_options(group)
-    group.add_argument("--threads", type=positive_int, metavar="N", help="CPU threads (default: set by torch)")
-    group.add_argument("--data-only", action="store_true", default=None, help="make the training data and train nothing")
+    add_flags(group, TrainArguments, ("threads", "data_only"))
+    group.set_defaults(data_only=None)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
