@@ -27,6 +27,7 @@ import numpy as np
 
 from rankproof.errors import RankproofError
 from rankproof.models._bert import Bert, CrossEncoder, entailment_by_name
+from rankproof.models._chat.llama_cpp import Llama
 from rankproof.models._torch import SentenceTransformer
 from rankproof.models._trained.checkpoint import TrainedEncoder, save_checkpoint
 from support.tiny_bert import TEXTS, write_bert, write_modules
