@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 from bisect import bisect_left
@@ -39,8 +38,6 @@ _MIN_RELEVANT = 2.0
 """With fewer known relevant documents per query, a poor rival and an unjudged one look alike."""
 _FEW_RESULTS = 2
 _MIN_OWN = 30
-_MIN_RELEVANT_OWN = 20
-"""So many relevant documents show how deep a system was judged."""
 _MANY_QUERIES = 5_000
 """Of more queries, every n-th is looked at first, which is faster."""
 _GOLDEN = (5**0.5 - 1) / 2
@@ -193,11 +190,10 @@ class TopDocuments:
         return OwnDocuments(self.systems[system], int(known.sum()), int(relevant.sum()), int(own.sum()))
 
     def relevant_share(self, system: int, rival: int) -> float:
-        """The relevant share of the system's own documents, down to the rank of nearly every relevant one if many are."""
-        own, ranks = self.own(system, rival), self.table.ranks_of(system)
-        relevant = np.sort(ranks[own & self.relevant])
-        last = relevant[math.ceil(_NEARLY_ALL * len(relevant)) - 1] if len(relevant) >= _MIN_RELEVANT_OWN else self.depth
-        return len(relevant[relevant <= last]) / max(int((own & (ranks <= last)).sum()), 1)
+        """The relevant share of the system's own documents, of those in its pool if it was perhaps judged alone."""
+        own, pool = self.own(system, rival), self.pool(system)
+        own = own if pool is None else own & pool[1]
+        return float((own & self.relevant).sum() / max(int(own.sum()), 1))
 
 
 def _edge(known: IntArray, shown: IntArray, first: int, fewest: int) -> int | None:
