@@ -190,9 +190,9 @@ class TopDocuments:
         return OwnDocuments(self.systems[system], int(known.sum()), int(relevant.sum()), int(own.sum()))
 
     def relevant_share(self, system: int, rival: int) -> float:
-        """The relevant share of the system's own documents, of those in its pool if it was perhaps judged alone."""
-        own, pool = self.own(system, rival), self.pool(system)
-        own = own if pool is None else own & pool[1]
+        """The relevant share of the system's own documents, down to the last rank at which any document is known."""
+        own, ranks = self.own(system, rival), self.table.ranks[system]
+        own &= ranks <= ranks[self.relevant & self.tops[system]].max(initial=0)
         return float((own & self.relevant).sum() / max(int(own.sum()), 1))
 
 
