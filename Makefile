@@ -120,6 +120,7 @@ attacks: $(VENV)/test.stamp ## hostile files, servers, stores, caches, models, r
 	$(BIN)/python -m tools.attacks.result_edits
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.model_apis
 	$(BIN)/python -m tools.attacks.cache
+	PYTHONPATH=tests $(BIN)/python -m tools.attacks.judgement_logs
 	$(BIN)/python -m tools.attacks.web
 	$(BIN)/python -m tools.attacks.agent
 	$(BIN)/python -m tools.attacks.plugins
