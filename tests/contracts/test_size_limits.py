@@ -38,7 +38,7 @@ from rankproof._executors.base import SerialExecutor
 from rankproof._experiment.cache import MemoryBlockCache
 from rankproof._experiment.runner import StageRunner
 from rankproof._formats.documents import read_corpus_files
-from rankproof._generate.generated_queries import RejectedQuery, SourceDocument, _report_blocks
+from rankproof._generate.generated_queries import RejectedQuery, _report_blocks
 from rankproof._importers.base import ImportOptions, ImportSource
 from rankproof._importers.registry import import_source
 from rankproof._importers.search_log.log import SearchLog
@@ -258,8 +258,7 @@ def clicked(size: int, folder: Path) -> list[Any]:
 
 
 def rejected(size: int, folder: Path) -> Any:
-    source = SourceDocument("c", ("d",))
-    queries = [RejectedQuery(source, "empty", f"query {at}") for at in range(size)]
+    queries = [RejectedQuery("c", "d", "empty", f"query {at}") for at in range(size)]
     return json.loads(b"".join(_report_blocks({"kept": 0}, queries)))
 
 
