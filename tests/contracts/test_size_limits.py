@@ -437,7 +437,7 @@ NO_BLOCKS = {
         (
             *("_formats.source_table:_SAMPLED_LINES", "_importers.examples:_SAMPLED_ROWS", "_importers.quepid:_SAMPLED_ROWS"),
             *("_importers.rag:_SAMPLED_ROWS", "_importers.conversations:_SAMPLED_ROWS", "_importers.spans:_SAMPLED_ROWS"),
-            *("_importers.table:_SAMPLED_ROWS", "_importers.trec:_SAMPLED_LINES"),
+            *("_importers.table:_SAMPLED_ROWS", "_importers.trec:_SAMPLED_LINES", "_importers.log_costs:_SAMPLED_ROWS"),
             *("_importers.trec_rag:_SAMPLED_ROWS", "_io.streams:HEAD_BYTES", "_formats.detect:LONG_HEAD_BYTES"),
             *(
                 "_io.files:_HEAD_BYTES",
