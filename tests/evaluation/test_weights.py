@@ -57,7 +57,7 @@ def test_a_weight_of_two_is_not_a_second_query_for_intervals() -> None:
 def test_equal_weights_change_no_number_of_a_comparison_but_rounding() -> None:
     plain, weighted = (rp.evaluate(QRELS, RUNS, ["RR"], weights=weights) for weights in (None, dict.fromkeys(QRELS, 3.0)))
     one, other = (_details(result) for result in (plain, weighted))
-    for name in ("value", "other value", "difference", "interval", "p randomisation", "p t-test", "d", "wins", "ties", "losses"):
+    for name in ("value", "other value", "difference", "95% CI", "p randomisation", "p t-test", "d", "wins", "ties", "losses"):
         assert other[name] == pytest.approx(one[name], abs=1e-12), name
 
 
@@ -67,7 +67,7 @@ def test_the_tests_of_a_comparison_are_of_the_weighted_difference() -> None:
     row = _details(rp.evaluate(QRELS, RUNS, ["RR"], weights=weights))
     assert (row["system"], row["other"]) == ("two", "one")
     assert row["p randomisation"] < 0.01
-    assert row["interval"][0] > 0
+    assert row["95% CI"][0] > 0
     assert _details(rp.evaluate(QRELS, RUNS, ["RR"]))["p randomisation"] > 0.05
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import rankproof
 from rankproof._data.wording.stop_words import stop_words_of
 from rankproof.errors import UsageError
-from rankproof.measures import ANSWER_MEASURES, AnswerMeasure, parse_measure, parse_measures
+from rankproof.measures import ANSWER_MEASURES, parse_measure, parse_measures
 from rankproof.measures._answers import (
     ROUGE_L,
     AnswerCase,
@@ -31,6 +31,7 @@ from rankproof.measures._answers import (
 from rankproof.measures._citations import AnswerStateMeasure
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._registry import default_answer_measures
+from rankproof.plugins import AnswerMeasure
 
 EVERY = ["EM", "F1(tokens='bag')", "F1(tokens='set')", "F1(tokens='set',stop_words='english')", "Contains", "ROUGE-L"]
 EVERY += ["Similarity(model='letters')", "CiteP", "CiteR", "Evidence"]

@@ -44,8 +44,12 @@ def split_words(text: str) -> list[str]:
     return _unicode_word().findall(normalize("NFKC", text).lower())
 
 
+_MOST_WORDS = 1 << 18
+"""The words of a large collection would take hundreds of megabytes; rare ones hardly come again."""
+
+
 class WordAnalyzer(dict[str, str]):
-    """Maps a word to its term, "" for a stop word; each distinct word is stemmed once."""
+    """Maps a word to its term, "" for a stop word; the terms of many words are kept."""
 
     splits_at_blanks: ClassVar = True
 
@@ -55,6 +59,8 @@ class WordAnalyzer(dict[str, str]):
         self._stem: Callable[[str], str] = _stemmer(language).stemWord if stemming else str
 
     def __missing__(self, word: str) -> str:
+        if len(self) >= _MOST_WORDS:
+            self.clear()
         term = self[word] = self._term(word)
         return term
 
