@@ -250,6 +250,18 @@ def logged(size: int, folder: Path) -> list[Any]:
     return [log_content(log) for log in logs]
 
 
+def clicked(size: int, folder: Path) -> list[Any]:
+    """Three pairs at three ranks each; every other impression has a click."""
+    at = np.arange(size)
+    cells = RankedClicks.of(at % 3, at // 3 % 3, at % 2 == 0)
+    return [getattr(cells, one.name).tolist() for one in fields(cells)]
+
+
+def rejected(size: int, folder: Path) -> Any:
+    queries = [RejectedQuery("c", "d", "empty", f"query {at}") for at in range(size)]
+    return json.loads(b"".join(_report_blocks({"kept": 0}, queries)))
+
+
 def log_content(log: SearchLog) -> list[Any]:
     columns = [getattr(part, one.name) for part in (log.sessions, log.events) for one in fields(part)]
     return [[str(list(column)) for column in columns], log.docs, log.actions, log.counts, log.notes]
@@ -387,6 +399,8 @@ LAWS: dict[str, tuple[int, Compute]] = {
     "_importers.search_log.read:_BLOCK_ROWS": (4, logged),
     "_importers.search_log.columns:_CHUNK_ROWS": (4, logged),
     "_importers.search_log.join:_SESSIONS_AT_ONCE": (4, logged),
+    "_statistics.position_bias:_ROWS_AT_ONCE": (4, clicked),
+    "_generate.generated_queries:_REJECTED_PER_BLOCK": (4, rejected),
     "_render.mlflow:_BATCH_SIZE": (4, sent),
     "_statistics.position_bias:_ROWS_AT_ONCE": (4, counted_clicks),
     "_generate.generated_queries:_REJECTED_PER_BLOCK": (4, reported_rejections),
