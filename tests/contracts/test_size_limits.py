@@ -342,18 +342,6 @@ def deciding_queries(size: int, folder: Path) -> Any:
     return queries_needed(values, None, 0.02, "one", 30)
 
 
-def counted_clicks(size: int, folder: Path) -> list[Any]:
-    """The counts of so many impressions of three pairs at four ranks, a third of them clicked."""
-    at = np.arange(size, dtype=np.int32)
-    cells = RankedClicks.of(at % 3, at % 4, at % 3 == 1)
-    return [getattr(cells, name).tolist() for name in ("pair", "rank", "shown", "clicked")]
-
-
-def reported_rejections(size: int, folder: Path) -> Any:
-    rejected = [RejectedQuery("fact", f"d{at}", "short", f"query {at}") for at in range(size)]
-    return json.loads(b"".join(_report_blocks({"model": "m"}, rejected)))
-
-
 LAWS: dict[str, tuple[int, Compute]] = {
     "_io.streams:read_blocks.size": (16, lines_of),
     "_io.streams:_INPUT_BYTES": (16, unpacked),
@@ -402,8 +390,6 @@ LAWS: dict[str, tuple[int, Compute]] = {
     "_statistics.position_bias:_ROWS_AT_ONCE": (4, clicked),
     "_generate.generated_queries:_REJECTED_PER_BLOCK": (4, rejected),
     "_render.mlflow:_BATCH_SIZE": (4, sent),
-    "_statistics.position_bias:_ROWS_AT_ONCE": (4, counted_clicks),
-    "_generate.generated_queries:_REJECTED_PER_BLOCK": (4, reported_rejections),
 }
 """Each limit as module:constant or module:function.argument, the value that it gets, and what must not depend on it."""
 
