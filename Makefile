@@ -117,6 +117,8 @@ attacks: $(VENV)/test.stamp ## hostile files, servers, stores, caches, model fol
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.servers
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.stores
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.model_folders
+	$(BIN)/python -m tools.attacks.result_edits
+	PYTHONPATH=tests $(BIN)/python -m tools.attacks.model_apis
 	$(BIN)/python -m tools.attacks.cache
 	$(BIN)/python -m tools.attacks.web
 	$(BIN)/python -m tools.attacks.agent

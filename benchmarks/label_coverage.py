@@ -17,10 +17,11 @@ import numpy as np
 from tools import shared_folder
 
 from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.wording.stop_words import stop_words_of
 from rankproof._statistics.agreement import Agreement, RatedItem, ScoredItem, auc, kappa
 from rankproof._statistics.intervals import Interval
 from rankproof._statistics.prediction_powered import JudgedItem, MeanEstimate, corrected_mean
-from rankproof.measures._answers import STOP_WORDS, shared_words
+from rankproof.measures._answers import shared_words
 
 from .simulation import Cell, StoredCells
 
@@ -73,7 +74,7 @@ def expertqa() -> Claims:
             evidence = " ".join(answer["contexts"][place] for place in claim["evidence"])
             whole = claim["evidence"] and len(claim["evidence"]) == claim["evidence_raw"]
             if whole and len(evidence) <= MOST_CHARACTERS and claim["support"] not in (None, "", "N/A"):
-                words = shared_words(claim["text"], evidence, stop_words=STOP_WORDS["english"])
+                words = shared_words(claim["text"], evidence, stop_words=stop_words_of("english"))
                 questions.append(at)
                 labels.append(float(claim["support"] == "Complete"))
                 overlap.append(len(words.shared) / max(1, len(words.answer)))

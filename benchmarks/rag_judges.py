@@ -22,12 +22,13 @@ from tools import shared_folder
 from rankproof._data.claims import whole_claim
 from rankproof._data.sentences import sentences
 from rankproof._data.text import without_citations
+from rankproof._data.wording.stop_words import stop_words_of
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
 from rankproof._judge.claims.base import judge_of
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
 from rankproof._statistics.agreement import Agreement, ScoredItem, auc
-from rankproof.measures._answers import STOP_WORDS, AnswerCase, lcs_length, rouge_words
+from rankproof.measures._answers import AnswerCase, lcs_length, rouge_words
 
 from .language_model_tables import shown
 from .rag_pairs import print_pairs
@@ -96,7 +97,7 @@ def best_rouge(claim: LabelledClaim) -> float | None:
 
 def claim_length(claim: LabelledClaim) -> float:
     """The negative number of content words: a short claim is easier to support."""
-    return -float(len(set(rouge_words(without_citations(claim.text))) - STOP_WORDS["english"]))
+    return -float(len(set(rouge_words(without_citations(claim.text))) - stop_words_of("english")))
 
 
 def by_function(score: Score) -> Callable[[Sequence[LabelledClaim]], Scores]:

@@ -12,8 +12,9 @@ import numpy as np
 
 from rankproof._data.arrays import FloatArray
 from rankproof._data.claims import checkable_claims
+from rankproof._data.wording.stop_words import stop_words_of
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
-from rankproof.measures._answers import STOP_WORDS, AnswerCase, rouge_words
+from rankproof.measures._answers import AnswerCase, rouge_words
 from rankproof.measures._base import Measure
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._parse import parse_measure
@@ -92,7 +93,7 @@ def judged_f1(judge: ClaimJudge) -> Callable[[str, str, str], float]:
 
 def split_f1(question: str, answer: str, reference: str) -> float:
     """F1 of the distinct words without English stop words, where words are split at punctuation."""
-    given, expected = (set(rouge_words(text)) - STOP_WORDS["english"] for text in (answer, reference))
+    given, expected = (set(rouge_words(text)) - stop_words_of("english") for text in (answer, reference))
     return 2 * len(given & expected) / (len(given) + len(expected)) if given and expected else 0.0
 
 

@@ -17,11 +17,12 @@ from tools import shared_folder
 from rankproof import Dataset, Experiment, read_dataset, read_qrels, run
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.ordering import ranked_documents
+from rankproof._data.wording.stop_words import stop_words_of
 from rankproof._evaluation.claim_judges import OverlapJudge
 from rankproof._formats.documents import read_corpus
 from rankproof._formats.texts import read_queries
 from rankproof._io.open import open_source
-from rankproof.measures._answers import STOP_WORDS, rouge_words, shared_words
+from rankproof.measures._answers import rouge_words, shared_words
 from rankproof.models import MiniLM, WordLlama
 from rankproof.stages import BM25, RRF, Dense, Fuse, KeywordScorer, Rerank
 from rankproof.types import Stage
@@ -210,7 +211,7 @@ def xquad_sets() -> Iterator[LabelledSet]:
 
 
 def _words_found(question: str, passage: str) -> float:
-    words = shared_words(question, passage, stop_words=STOP_WORDS["english"])
+    words = shared_words(question, passage, stop_words=stop_words_of("english"))
     return len(words.shared) / max(1, len(words.answer))
 
 

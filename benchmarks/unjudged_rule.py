@@ -1,11 +1,11 @@
 """How often unjudged documents prevent a decision between two systems, with complete judgements and with one-sided pools.
 
 `python -m benchmarks.unjudged_rule` compares every pair of six systems on each collection beside the project. Only documents of a
-pool are judged: the top 10 of both systems but every tenth document ("nearly"); the top 10 of one of the two; that with the top 3
-of the other; or that with the top 10 of a relative, the third system that shares most documents with it. Without zeros the
-judgements have only relevant documents, as in most public collections. A decision is wrong if a named system is more than the
-margin below the other one by the complete judgements.
-`--results 1` cuts all rankings and pools after one document.
+pool are judged: the top 10 of both systems but every tenth document ("nearly"); the top 10, or the top 3, of one of the two; the
+top 10 with the top 3 of the other; or with the top 10 of a relative, the third system that shares most documents with it. Without
+zeros the judgements have only relevant documents, as in most public collections. A decision is wrong if a named system is more
+than the margin below the other one by the complete judgements.
+`--results 1` cuts all rankings and pools after one document; `--measure P@1` decides by another measure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rankproof.stages import BM25, RRF, Dense, KeywordScorer, Rerank
 from rankproof.types import Comparison, Stage
 
 DEPTH, SHARE_OF_OTHER, REMOVED_STEP = 10, 3 / 10, 10
-POOLS = ("complete", "nearly", "one", "10+3", "one and a relative")
+POOLS = ("complete", "nearly", "one", "top 3 of one", "10+3", "one and a relative")
 Grades = Mapping[str, Mapping[str, int]]
 Tops = Mapping[str, Mapping[str, Sequence[str]]]
 """The documents of each system and query, best first."""
@@ -71,6 +71,7 @@ def judgements(grades: Grades, tops: Tops, pair: Sequence[str], depth: int, *, z
         relative = relative_of(name, other, tops)
         for kind, depths in (
             ("one", {name: depth}),
+            ("top 3 of one", {name: round(SHARE_OF_OTHER * depth)}),
             ("10+3", {name: depth, other: round(SHARE_OF_OTHER * depth)}),
             (POOLS[-1], {name: depth, relative: depth}),
         ):
@@ -79,7 +80,7 @@ def judgements(grades: Grades, tops: Tops, pair: Sequence[str], depth: int, *, z
 
 def is_wrong(named: Sequence[str], truth: Comparison) -> bool:
     """Whether a named system is more than the margin below the best one by the complete judgements."""
-    means = {name: values["nDCG@10"] for name, values in truth.values.items()}
+    means = {name: next(iter(values.values())) for name, values in truth.values.items()}
     return any(means[name] < max(means.values()) - truth.decision.margin for name in named)
 
 
@@ -87,7 +88,9 @@ Outcome = tuple[bool, bool, bool]
 """Whether a comparison is decided, whether it is wrong, and whether it is wrong without a sentence about unjudged documents."""
 
 
-def outcomes(grades: Grades, rankings: Mapping[str, Run], depth: int, *, zeros: bool) -> dict[tuple[str, str], list[Outcome]]:
+def outcomes(
+    grades: Grades, rankings: Mapping[str, Run], depth: int, measure: str, *, zeros: bool
+) -> dict[tuple[str, str], list[Outcome]]:
     """The outcomes of all pairs by kind of pool, with the rule off and on, of rankings of so many documents."""
     tops = {
         name: {query: docs[:depth] for query, docs in ranked_documents(ranking).items()} for name, ranking in rankings.items()
@@ -96,11 +99,11 @@ def outcomes(grades: Grades, rankings: Mapping[str, Run], depth: int, *, zeros: 
     for pair in combinations(rankings, 2):
         runs = {name: tops[name] for name in pair}
         kinds = list(judgements(grades, tops, pair, depth, zeros=zeros))
-        truth = compare(kinds[0][1], runs, measures="nDCG@10", samples=100)
+        truth = compare(kinds[0][1], runs, measures=measure, samples=100)
         for kind, judged in kinds:
             for rule in ("off", "on"):
                 decision = compare(
-                    judged, runs, measures="nDCG@10", samples=100, judgements="complete" if rule == "off" else None
+                    judged, runs, measures=measure, samples=100, judgements="complete" if rule == "off" else None
                 ).decision
                 wrong = is_wrong(decision.systems, truth)
                 outcome = decision.decided, wrong, wrong and not (decision.unjudged_rival and decision.unjudged_rival.is_near)
@@ -113,6 +116,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.unjudged_rule", description=__doc__)
     parser.add_argument("--collections", nargs="+", choices=COLLECTIONS, default=list(COLLECTIONS))
     parser.add_argument("--results", type=int, default=DEPTH, help="documents per ranking and pool")
+    parser.add_argument("--measure", default="nDCG@10", help="the measure that decides")
     asked = parser.parse_args()
     print(f"| collection | zeros | {' | '.join(POOLS)} |\n|---|---|{'---:|' * len(POOLS)}")
     for collection in asked.collections:
@@ -120,7 +124,7 @@ def main() -> None:
         result = run(Experiment(name="unjudged", dataset=dataset, systems=systems(), measures=("nDCG@10",)))
         rankings = {system.name: system.run for system in result.system_runs}
         for zeros in (False, True):
-            by_kind = outcomes(result.qrels, rankings, asked.results, zeros=zeros)
+            by_kind = outcomes(result.qrels, rankings, asked.results, asked.measure, zeros=zeros)
             cells = [f"{_shares(by_kind[kind, 'off'])} → {_shares(by_kind[kind, 'on'])}" for kind in POOLS]
             print(f"| {collection} | {'yes' if zeros else 'no'} | {' | '.join(cells)} |", flush=True)
 

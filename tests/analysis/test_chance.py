@@ -7,7 +7,8 @@ import pytest
 
 from rankproof import evaluate
 from rankproof._analysis.chance import expected_value
-from rankproof.measures import RandomRanking, parse_measure
+from rankproof.measures import parse_measure
+from rankproof.plugins import RandomRanking
 
 NAMES = (
     *("P@1", "P@3", "P@9", "R@2", "R@9", "Success@1", "Success@3", "Success@9", "RR", "RR@2", "AP", "AP@3"),

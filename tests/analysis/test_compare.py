@@ -237,7 +237,7 @@ def test_an_interval_without_0_beside_a_verdict_of_not_significant_is_explained(
     values = {f"s{at}": {"RR": (BASE + 0.02 * at + noise(at, 0.1)).tolist()} for at in range(6)}
     tables = comparison_tables(result_of(values), correction="bonferroni", **FAST)
     doubtful = [row for row in table_of(tables, "details").records() if row["verdict"] == "not significant"]
-    assert any(row["interval"][0] > 0 for row in doubtful)  # type: ignore[index,operator]
+    assert any(row["95% CI"][0] > 0 for row in doubtful)  # type: ignore[index,operator]
     assert any(note.startswith("an interval is for its pair alone") for note in table_of(tables, "letters").notes)
 
 
@@ -266,7 +266,7 @@ FLAT = {"a": {"RR": [0.9, 0.6]}, "b": {"RR": [0.5, 0.2]}}
 def test_two_queries_with_the_same_difference_are_not_significant(test: Any, margin: float | None) -> None:
     tables = comparison_tables(result_of(FLAT), test=test, equivalence=margin, **FAST)
     row = row_of(tables, "RR", "a", "b")
-    assert (row["p"], row["p t-test"], row["interval"], row["verdict"]) == (0.5, None, None, "not significant")
+    assert (row["p"], row["p t-test"], row["95% CI"], row["verdict"]) == (0.5, None, None, "not significant")
     assert row["p equivalence"] == (None if margin is None else 1.0)
     notes = table_of(tables, "letters").notes
     assert any(note.startswith("every query differs by the same amount (1 test): no interval") for note in notes)
@@ -276,7 +276,7 @@ def test_two_queries_with_the_same_difference_are_not_significant(test: Any, mar
 def test_few_queries_have_an_approximate_interval_and_a_note() -> None:
     values = {"a": {"RR": [0.9, 0.7, 0.8, 1.0, 0.6, 0.9, 0.3, 0.2, 0.5, 1.0]}, "b": {"RR": [0.2, 0.8, 0.3, 0.2, 0.1] * 2}}
     tables = comparison_tables(result_of(values), **FAST)
-    low, high = row_of(tables, "RR", "a", "b")["interval"]
+    low, high = row_of(tables, "RR", "a", "b")["95% CI"]
     apart = np.array(values["a"]["RR"]) - np.array(values["b"]["RR"])
     assert (low, high) == pytest.approx(stats.t.interval(0.95, 9, apart.mean(), stats.sem(apart)))
     table = table_of(tables, "letters")
@@ -291,7 +291,7 @@ def test_few_queries_that_differ_are_counted_and_have_no_interval(interval: Any)
     base = np.random.default_rng(0).random(60)
     values = {"a": {"RR": base.tolist()}, "b": {"RR": np.where(np.arange(60) < 9, base / 2, base).tolist()}}
     tables = comparison_tables(result_of(values), interval=interval, **FAST)
-    assert row_of(tables, "RR", "a", "b")["interval"] is None
+    assert row_of(tables, "RR", "a", "b")["95% CI"] is None
     assert "(no interval because only 9 queries differ, p = " in table_of(tables, "verdicts").sentences[0]
 
 

@@ -9,13 +9,8 @@ import pytest
 
 from rankproof import Qrels, Run
 from rankproof._analysis.doctor.check import DoctorInput, doctor_input_from_analysis
-from rankproof._analysis.doctor.checks.judgements import (
-    _has_grades_in_order,
-    _is_against,
-    order_of,
-    reversed_grades,
-    zeros_on_top,
-)
+from rankproof._analysis.doctor.checks.judgements import reversed_grades, zeros_on_top
+from rankproof._analysis.grade_order import _has_grades_in_order, is_against, order_of
 from rankproof._analysis.inputs import input_from_runs
 
 UNJUDGED = None
@@ -86,7 +81,7 @@ def test_queries_against_the_grades_outnumber_the_others_by_a_sign_test(for_them
     # 2.576 x sqrt(n): 6.82 of 7, 6.31 of 6, 8.54 of 11, 8.15 of 10. Two queries of equal counts decide nothing.
     right = np.array([2] * for_them + [1] * against + [3, 3])
     wrong = np.array([1] * for_them + [2] * against + [3, 3])
-    assert _is_against(right, wrong) is expected
+    assert is_against(right, wrong) is expected
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -257,3 +259,19 @@ def test_the_output_goes_to_a_file_that_is_no_input(tmp_path: Path, capsys: pyte
     assert "Ship a: 0.8" in out.read_text(encoding="utf-8")
     assert main(["prefer", made, "-o", made]) == 2
     assert "made.jsonl" in capsys.readouterr().err
+
+
+def test_a_page_shows_the_ranking_with_intervals_places_and_agreement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    people, machine = drawn(3, 200, 0.8), drawn(3, 60, 0.6, 0.3, who="llm:<b>small")
+    both = [*machine, *(replace(made, first="a" if made.first == "b" else "b") for made in machine)]
+    rows = [{name: getattr(made, name) for name in Preference.__slots__} for made in (*people, *both)]
+    (tmp_path / "made.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    page = tmp_path / "page.html"
+    assert main(["prefer", str(tmp_path / "made.jsonl"), "-o", str(page)]) == 0
+    assert capsys.readouterr().out.startswith("Ship a:")
+    text = page.read_text(encoding="utf-8")
+    headings = re.findall(r"<h2[^>]*>(.*?)</h2>", text, re.DOTALL)
+    plain = [re.sub(r"<[^>]+>|\s+", " ", heading).strip() for heading in headings]
+    assert plain == ["Decision", "Places and orders", "Agreement"]
+    assert all(part in text for part in ("Ship a:", "values are corrected", "&lt;b&gt;small", "<svg"))
+    assert "<b>small" not in text

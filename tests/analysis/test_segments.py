@@ -98,7 +98,7 @@ def test_a_segment_of_one_query_has_no_interval_and_one_of_equal_values_has_wils
     fields = {query: {"kind": query if query == "alone" else query[0]} for query in ranks}
     inputs = input_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields)
     (table,) = segments(inputs, group_queries(inputs, "kind"), "RR@10", FAST)
-    intervals = {str(row["kind"]): row["interval"] for row in table.records()}
+    intervals = {str(row["kind"]): row["95% CI"] for row in table.records()}
     assert intervals["alone"] is None
     square = stats.t.ppf(0.975, 1) ** 2 / 2
     half = np.sqrt(square * (0.25 + square / 4)) / (1 + square)
@@ -109,7 +109,7 @@ def test_a_segment_of_one_query_has_no_interval_and_one_of_equal_values_has_wils
 def test_a_segment_of_few_queries_has_an_interval_of_students_t_within_what_a_mean_can_be() -> None:
     inputs = weak_and_strong(weak=12, strong=3)
     (table,) = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
-    weak, strong = (row["interval"] for row in table.records())
+    weak, strong = (row["95% CI"] for row in table.records())
     values = np.array([0 if at % 3 == 0 else 1 / (6 + at % 5) for at in range(12)])
     low, high = stats.t.interval(0.95, 11, values.mean(), stats.sem(values))
     assert weak == pytest.approx((max(low, 0.0), high))

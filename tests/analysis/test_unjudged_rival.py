@@ -328,7 +328,7 @@ def test_a_pool_deeper_than_the_measure_says_nothing_of_what_only_the_rival_show
     assert rp.compare(truth, runs, samples=100, **options).decision.leader == "meaning"
     decision = rp.compare(judged_top(truth, runs["words"], 10, zeros=False), runs, samples=100, **options).decision
     assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
-    assert "98% of the documents that are known to be relevant are in the top 10 of words" in decision.sentences[0]
+    assert "Perhaps only the top 10 of words was; of the other documents in the top " in decision.sentences[0]
     assert decision.unjudged_rival is not None
     assert decision.unjudged_rival.pool_depth == 10
 

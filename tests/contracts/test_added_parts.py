@@ -44,7 +44,7 @@ from support.small_results import small_results
 MODULE = """
 from typing import Annotated
 import numpy as np
-from rankproof.types import Option
+from rankproof.plugins import Option
 from rankproof.stages import fusion_method, normalisation
 from rankproof.plugins import check_result, doctor_check
 
@@ -402,7 +402,7 @@ def test_a_table_reads_every_file_of_its_package_in_one_order(tmp_path: Path, mo
 
 
 VERB = """
-from rankproof.types import Command
+from rankproof.plugins import Command
 
 def add_arguments(parser):
     parser.add_argument("name", help="whom to greet")
@@ -437,7 +437,7 @@ def test_a_verb_of_another_package_runs_and_is_listed(
 @pytest.mark.parametrize(
     ("module", "target", "message"),
     [
-        (VERB, "added_parts:NO_COMMAND", "the command zz-hello of another package is not a rankproof.types.Command"),
+        (VERB, "added_parts:NO_COMMAND", "the command zz-hello of another package is not a rankproof.plugins.Command"),
         ("raise RuntimeError('half an installation')", "added_parts:HELLO", "cannot be loaded (half an installation)"),
     ],
 )
@@ -563,7 +563,7 @@ def test_every_entry_point_group_is_documented_and_tried_with_an_installed_packa
 
 
 IMPORTER = """
-from rankproof.types import DatasetBuilder
+from rankproof.plugins import DatasetBuilder
 
 class Lines:
     \"\"\"A file of lines `query = document`.\"\"\"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +28,15 @@ def test_two_commands_for_each_attack_refuse_it() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "| **0** |" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "name"), [("embedding", "voyage"), ("rerank", "jina")])
+def test_a_fault_of_a_model_api_is_not_silent_in_any_command(kind: str, name: str, tmp_path: Path) -> None:
+    from tools.attacks.model_apis import APIS, attempts, with_key_and_without_pauses
+
+    (api,) = (api for api in APIS if (api.kind, api.name) == (kind, name))
+    with with_key_and_without_pauses():
+        tried = [(verb, list(attempt.failures())) for verb, _, attempt in attempts(api, tmp_path, range(0, 100, 25))]
+    assert {verb for verb, _ in tried} == {"run", "tune", "workbench"}
+    assert [verb for verb, failures in tried if failures] == []

@@ -18,19 +18,8 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
 from rankproof._registry import Option
 from rankproof.errors import UsageError
-from rankproof.measures import (
-    ANSWER_MEASURES,
-    DCG,
-    MEASURES,
-    RR,
-    BinaryMeasure,
-    CutoffMeasure,
-    Measure,
-    SetR,
-    nDCG,
-    parse_measure,
-    parse_measures,
-)
+from rankproof.measures import ANSWER_MEASURES, DCG, MEASURES, RR, Measure, SetR, nDCG, parse_measure, parse_measures
+from rankproof.plugins import BinaryMeasure, CutoffMeasure
 from support.examples import examples
 from support.qrels_and_runs import DOCS, Grades, Scores, aligned, by_query, qrels_of, ranked, runs
 

@@ -22,7 +22,7 @@ TEXTS = (".py", ".pyi", ".c", ".h", ".md", ".j2", ".js", ".css", ".toml", ".sh",
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-öø-ÿ]+")
 ALLOWED = {
     "mend": ("src/rankproof/stages/_rewrite.py", "part of a prompt, which stays as it is: cached replies depend on it"),
-    "door": ("src/rankproof/stages/stop_words.toml", "a Dutch word"),
+    "door": ("src/rankproof/_data/wording/stop_words.toml", "a Dutch word"),
 }
 """Word to the file that may use it, and why."""
 SHOWN = 25

@@ -21,19 +21,19 @@ from rankproof._cli.parser import COMMANDS
 from rankproof._registry import arguments_of
 from support.signatures import named_types
 
-TYPES_OF_SETTINGS = ("Depth", "Fields")
+TYPE_ALIASES = ("Depth", "Encode", "Fields", "GradesFunction", "SummaryKind")
 NAMES = [
     (module, name)
     for module in (rankproof, stages, models, stores, types, ir_eval, plugins)
     for name in module.__all__
-    if name not in TYPES_OF_SETTINGS
+    if name not in TYPE_ALIASES
 ]
 PUBLIC = {
     id(getattr(module, name)) for module in (rankproof, measures, stages, models, stores, types, plugins) for name in dir(module)
 }
 ERRORS = {id(value) for value in vars(errors).values()}
 MOST_NAMES = 54
-OPAQUE = (types.LLMSession, types.JsonContent)
+OPAQUE = (plugins.LLMSession, plugins.JsonContent)
 """Values that parts pass on and whose methods are internal."""
 
 

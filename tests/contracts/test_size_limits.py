@@ -429,7 +429,7 @@ NO_BLOCKS = {
     **dict.fromkeys(
         (
             *("_data.claims:_CACHED_TEXTS", "_data.wording.remarks:_CACHED_TEXTS", "_evaluation.claim_judges:_CACHED_SOURCES"),
-            *("measures._claims:_CACHED_PAIRS", "measures._overlap:_CACHED_TEXTS"),
+            *("measures._claims:_CACHED_PAIRS", "measures._claim_base:_CACHED_TEXTS"),
         ),
         "the size of a cache of pure functions",
     ),

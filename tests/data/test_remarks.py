@@ -1,4 +1,4 @@
-"""Sentences that state nothing: a list of lines with their kinds in fourteen languages, lead-ins of list items, and laws."""
+"""Sentences that state nothing: a list of lines with their kinds in fifteen languages, lead-ins of list items, and laws."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import pytest
 import rankproof as rp
 from rankproof._cli.main import main
 from rankproof._data.dataset import Query
-from rankproof._formats.texts import read_weights
+from rankproof._formats.texts import read_queries, read_weights
 from rankproof._io.open import open_source
 from rankproof.errors import InputError, UsageError
 from rankproof.stages import BM25
@@ -57,7 +57,7 @@ def test_a_weight_of_two_is_not_a_second_query_for_intervals() -> None:
 def test_equal_weights_change_no_number_of_a_comparison_but_rounding() -> None:
     plain, weighted = (rp.evaluate(QRELS, RUNS, ["RR"], weights=weights) for weights in (None, dict.fromkeys(QRELS, 3.0)))
     one, other = (_details(result) for result in (plain, weighted))
-    for name in ("value", "other value", "difference", "interval", "p randomisation", "p t-test", "d", "wins", "ties", "losses"):
+    for name in ("value", "other value", "difference", "95% CI", "p randomisation", "p t-test", "d", "wins", "ties", "losses"):
         assert other[name] == pytest.approx(one[name], abs=1e-12), name
 
 
@@ -67,7 +67,7 @@ def test_the_tests_of_a_comparison_are_of_the_weighted_difference() -> None:
     row = _details(rp.evaluate(QRELS, RUNS, ["RR"], weights=weights))
     assert (row["system"], row["other"]) == ("two", "one")
     assert row["p randomisation"] < 0.01
-    assert row["interval"][0] > 0
+    assert row["95% CI"][0] > 0
     assert _details(rp.evaluate(QRELS, RUNS, ["RR"]))["p randomisation"] > 0.05
 
 
@@ -290,3 +290,13 @@ def test_a_wrong_weight_in_the_queries_of_a_folder_is_an_error_of_every_command(
     assert main([name, *_folder(TRAFFIC | {"q3": 0}), *options]) == 2
     assert "data/queries.jsonl:4: weight 0 of query q3 is not a number above 0; write" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "one.run", "two.run"]
+
+
+def test_a_weight_in_the_metadata_of_a_query_counts(tmp_path: Path) -> None:
+    rows = [{"_id": f"q{at}", "text": "words", "metadata": {"weight": at + 1.0}} for at in range(3)]
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert read_queries(open_source(str(tmp_path / "queries.jsonl"))).weights == {"q0": 1.0, "q1": 2.0, "q2": 3.0}
+    del rows[1]["metadata"]
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(InputError, match="q1"):
+        _ = read_queries(open_source(str(tmp_path / "queries.jsonl"))).weights

@@ -14,7 +14,7 @@ from rankproof._data.corpus import Corpus, Document
 from rankproof._formats.read import read_qrels
 from rankproof._generate.filters import TermStatistics
 from rankproof._generate.generate import GenerationPipeline, split_count
-from rankproof._generate.generated_queries import GeneratedQueries, RejectedQuery, SourceDocument, write_generated
+from rankproof._generate.generated_queries import GeneratedQueries, RejectedQuery, write_generated
 from rankproof._generate.generators import RULES
 from rankproof._importers.registry import read_dataset
 from rankproof.errors import UsageError
@@ -129,9 +129,8 @@ def test_the_folder_is_a_dataset_with_the_label_of_its_generator(tmp_path: Path)
 
 
 def test_the_report_of_many_rejected_queries_is_one_document_of_json(tmp_path: Path) -> None:
-    source = SourceDocument("factual", ("a\nb",))
     for count in (0, 1, 1000, 2001):
-        queries = [RejectedQuery(source, "short", f"line {at}\n\u2028 {{") for at in range(count)]
+        queries = [RejectedQuery("factual", "a\nb", "short", f"line {at}\n\u2028 {{") for at in range(count)]
         found = GeneratedQueries({"factual": 0}, "heuristic:rules", rejected=queries)
         write_generated(found, {"kept": 0}, str(tmp_path / str(count)))
         text = (tmp_path / str(count) / "generate.json").read_text(encoding="utf-8")

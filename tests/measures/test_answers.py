@@ -15,11 +15,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import rankproof
+from rankproof._data.wording.stop_words import stop_words_of
 from rankproof.errors import UsageError
-from rankproof.measures import ANSWER_MEASURES, AnswerMeasure, parse_measure, parse_measures
+from rankproof.measures import ANSWER_MEASURES, parse_measure, parse_measures
 from rankproof.measures._answers import (
     ROUGE_L,
-    STOP_WORDS,
     AnswerCase,
     AnswerSimilarity,
     CaseState,
@@ -31,6 +31,7 @@ from rankproof.measures._answers import (
 from rankproof.measures._citations import AnswerStateMeasure
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._registry import default_answer_measures
+from rankproof.plugins import AnswerMeasure
 
 EVERY = ["EM", "F1(tokens='bag')", "F1(tokens='set')", "F1(tokens='set',stop_words='english')", "Contains", "ROUGE-L"]
 EVERY += ["Similarity(model='letters')", "CiteP", "CiteR", "Evidence"]
@@ -92,7 +93,7 @@ def test_another_reference_never_lowers_a_value(name: str, text: str, more: str)
 @pytest.mark.parametrize("name", EVERY[:7])
 @given(word=st.from_regex(r"[b-z]{2,9}( [b-z]{2,9}){0,3}", fullmatch=True))
 def test_an_answer_that_is_the_reference_has_1(name: str, word: str) -> None:
-    assert said(name, word, word) == pytest.approx(1.0, abs=1e-6) or set(word.split()) <= STOP_WORDS["english"]
+    assert said(name, word, word) == pytest.approx(1.0, abs=1e-6) or set(word.split()) <= stop_words_of("english")
 
 
 @pytest.mark.parametrize("name", ["EM", "F1(tokens='bag')", "F1(tokens='set')", "ROUGE-L"])
@@ -204,6 +205,19 @@ def test_citations_are_compared_with_relevant_documents(
 ) -> None:
     case = AnswerCase("text", ("text",), cited, frozenset(relevant))
     assert (value("CiteP", case), value("CiteR", case)) == (precision, recall)
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "reference"),
+    [
+        ("german", "Es war der König und die Königin", "König, Königin"),
+        ("turkish", "Bu kedi ve köpek için", "kedi köpek"),
+        ("french", "C'est le roi avec la reine", "C'est roi reine"),
+    ],
+)
+def test_stop_words_of_a_language_do_not_count(language: str, answer: str, reference: str) -> None:
+    assert said("F1(tokens='set')", answer, reference) < 0.8
+    assert said(f"F1(tokens='set',stop_words='{language}')", answer, reference) == 1.0
 
 
 @pytest.mark.parametrize("state", ["answered", "missing"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, Nugget, Verdict, checkable_claims, claims_of, written_claims
 from rankproof.errors import UsageError
-from rankproof.measures import ANSWER_MEASURES, AnswerCase, Measure, parse_measure, parse_measures
+from rankproof.measures import ANSWER_MEASURES, Measure, parse_measure, parse_measures
 from rankproof.measures._citations import AnswerStateMeasure
 from rankproof.measures._claim_base import (
     ClaimMeasure,
@@ -23,6 +23,7 @@ from rankproof.measures._claim_base import (
     measures_in_results,
     written_measure,
 )
+from rankproof.plugins import AnswerCase
 
 JUDGE = "tester"
 BRIDGE = AnswerCase(

@@ -18,8 +18,9 @@ import rankproof as rp
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
 from rankproof.errors import UsageError
-from rankproof.measures import CutoffMeasure, Measure, _own, from_function, parse_measure
+from rankproof.measures import Measure, _own, from_function, parse_measure
 from rankproof.measures._own import own_measure
+from rankproof.plugins import CutoffMeasure
 from support.examples import examples
 from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, runs
 

@@ -15,11 +15,12 @@ from rankproof._cli.commands.completion import all_commands
 from rankproof._cli.main import main
 from rankproof._registry import Component, lazy_names
 from rankproof.errors import ExternalError, UsageError
-from rankproof.measures import ANSWER_MEASURES, MEASURES, AnswerMeasure, Measure, RandomRanking, _parse, parse_measure
+from rankproof.measures import ANSWER_MEASURES, MEASURES, Measure, _parse, parse_measure
 from rankproof.measures._registry import all_measures
+from rankproof.plugins import AnswerMeasure, RandomRanking
 
 TOY = """
-from rankproof.measures import Advice, BinaryCutoffMeasure, SummedMeasure
+from rankproof.plugins import Advice, BinaryCutoffMeasure, SummedMeasure
 from rankproof.measures._relevant import equal_parts, relevant_found
 
 class TopHits(SummedMeasure, BinaryCutoffMeasure):

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tools.attacks.model_folders import GGUF_NUMBERS, gguf_file
 
 from rankproof._data.identity import identity_key
 from rankproof.errors import ExternalError, InputError, MissingExtraError, UsageError
@@ -188,3 +189,27 @@ def test_the_identity_of_a_model_is_its_file_and_not_its_place(tmp_path: Path) -
     other.write_bytes(b"GGUF two")
     assert identity_key(Llama(str(first))) == identity_key(Llama(str(second), timeout=5)) != identity_key(Llama(str(other)))
     assert identity_key(Llama(str(first))) != identity_key(Llama(str(first), context=512))
+
+
+LIES = {
+    "more blocks than llama.cpp survives": gguf_file({**GGUF_NUMBERS, "llama.block_count": 2**32 - 1}),
+    "tensors that are not there": gguf_file(GGUF_NUMBERS, tensors=2**40),
+    "no settings": gguf_file({}),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_file_whose_header_lies_is_an_error_with_its_name_and_a_fix(lie: str, tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    (tmp_path / "x.gguf").write_bytes(LIES[lie])
+    with pytest.raises(
+        ExternalError, match=r"x\.gguf: llama\.cpp cannot load it \(.+\); download the file again, or try another"
+    ):
+        Llama(str(tmp_path / "x.gguf")).load()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs named pipes")
+def test_a_gguf_file_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.gguf")
+    with pytest.raises(InputError, match=r"x\.gguf: is a named pipe, not a file"):
+        Llama(str(tmp_path / "x.gguf")).load()

@@ -72,8 +72,8 @@ def test_the_effect_without_changes_is_the_difference_that_compare_has(guest: Vi
     sign = 1 if pair.system == "fused" else -1
     assert effect["difference"] == pytest.approx(sign * pair.difference)
     assert pair.ci is not None
-    assert effect["interval"] == pytest.approx(sorted(sign * end for end in pair.ci))
-    assert (effect["change"], effect.get("change_interval")) == (0, None)
+    assert effect["ci"] == pytest.approx(sorted(sign * end for end in pair.ci))
+    assert (effect["change"], effect.get("change_ci")) == (0, None)
 
 
 def test_the_effect_of_a_change_has_the_value_of_each_query(guest: Visitor) -> None:
@@ -96,7 +96,7 @@ def test_the_change_of_b_is_its_value_now_minus_its_stored_value_whatever_a_is(g
     for name, effect in replies.items():
         assert (effect["mean_before"], effect["mean_a"]) == pytest.approx((stored["fused"], stored[name]))
         assert effect["change"] == pytest.approx(effect["mean"] - stored["fused"])
-        assert effect["change_interval"] == replies["fused"]["interval"]
+        assert effect["change_ci"] == replies["fused"]["ci"]
         assert effect["difference"] == pytest.approx(effect["mean"] - stored[name])
     assert replies["bm25"]["change"] != pytest.approx(replies["bm25"]["difference"])
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import bm25s.stopwords
 import pytest
 import Stemmer
 
+from rankproof._data.wording.stop_words import listed_stop_words
 from rankproof.errors import UsageError
-from rankproof.stages._analyzer import STEMMERS, STOP_LISTS, WordAnalyzer, check_language, listed_stop_words, split_words
+from rankproof.stages import _analyzer
+from rankproof.stages._analyzer import STEMMERS, STOP_LISTS, WordAnalyzer, check_language, split_words
 
 WORDS = {
     "one letter is a word": ("a B c", ["a", "b", "c"]),
@@ -70,3 +74,12 @@ def test_a_language_must_have_what_is_asked_for() -> None:
     check_language("korean", stemming=False, stop_words=True)
     check_language("finnish", stemming=True, stop_words=("ja",))
     check_language("klingon", stemming=False, stop_words=False)
+
+
+def test_an_analyzer_that_forgets_words_gives_the_same_terms() -> None:
+    text = "the houses of running dogs and the dogs of running houses"
+    whole = WordAnalyzer("english", stemming=True, stop_words=True).tokenize(text)
+    with patch.object(_analyzer, "_MOST_WORDS", 2):
+        forgetful = WordAnalyzer("english", stemming=True, stop_words=True)
+        assert forgetful.tokenize(text) == whole == ["hous", "run", "dog", "dog", "run", "hous"]
+        assert len(forgetful) <= 2

@@ -173,11 +173,15 @@ class EmbeddingServer(ChatServer):
 
     def encoder_model(self, **settings: Any) -> EmbeddingApi:
         """The settings of the model on this server, without a key."""
-        root = self.address.removesuffix("/v1") + _ROOTS.get(self.api.name, "/v1")
-        known = {"model": MODEL, "base_url": root, "api_key_env": "", "timeout": 20.0, **_PROMPTS.get(self.api.name, {})}
+        known = {**self.written_settings(), "api_key_env": "", "timeout": 20.0}
         found = encoder_by_name(self.api.name, **{**known, **settings})
         assert isinstance(found, EmbeddingApi)
         return found
+
+    def written_settings(self) -> dict[str, str]:
+        """The model and the address, as an experiment file has them."""
+        root = self.address.removesuffix("/v1") + _ROOTS.get(self.api.name, "/v1")
+        return {"model": MODEL, "base_url": root, **_PROMPTS.get(self.api.name, {})}
 
     def loaded(self, **settings: Any) -> EmbeddingConnection:
         """A connection to this server, closed with it."""

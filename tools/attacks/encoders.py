@@ -52,6 +52,8 @@ class EncoderAttack:
         if isinstance(self.outcome, ExternalError):
             if ending not in ("failed", "unusable") or (ending == "unusable") != isinstance(self.outcome, ModelUnavailableError):
                 yield f"the run stopped: {self.outcome}"
+            if ";" not in str(self.outcome):
+                yield f"the fix is not named: {self.outcome}"
             return
         if ending in ("failed", "unusable"):
             yield "a wrong reply was taken for a good one"

@@ -12,6 +12,7 @@ import os
 import random
 import shutil
 import signal
+import struct
 import sys
 import time
 from collections import Counter
@@ -26,6 +27,7 @@ import numpy as np
 
 from rankproof.errors import RankproofError
 from rankproof.models._bert import Bert, CrossEncoder, entailment_by_name
+from rankproof.models._chat.llama_cpp import Llama
 from rankproof.models._torch import SentenceTransformer
 from rankproof.models._trained.checkpoint import TrainedEncoder, save_checkpoint
 from support.tiny_bert import TEXTS, write_bert, write_modules
@@ -81,6 +83,40 @@ def _with_modules(folder: Path) -> None:
     write_modules(write_bert(folder), pooling={"pooling_mode_mean_tokens": True, "word_embedding_dimension": 32})
 
 
+def gguf_file(numbers: Mapping[str, int], tensors: int = 0) -> bytes:
+    """The start of a gguf file of a llama model: its settings, and how many tensors should follow."""
+    texts = {"general.architecture": b"llama", "tokenizer.ggml.model": b"none"}
+    keys = [_gguf_key(name, 8, struct.pack("<Q", len(text)) + text) for name, text in texts.items()]
+    keys += [_gguf_key(name, 4, struct.pack("<I", number)) for name, number in numbers.items()]
+    return b"GGUF" + struct.pack("<IQQ", 3, tensors, len(keys)) + b"".join(keys)
+
+
+def _gguf_key(name: str, kind: int, value: bytes) -> bytes:
+    return struct.pack("<Q", len(name)) + name.encode() + struct.pack("<I", kind) + value
+
+
+GGUF_NUMBERS = {
+    f"llama.{name}": number
+    for name, number in {
+        "block_count": 1,
+        "context_length": 64,
+        "embedding_length": 32,
+        "feed_forward_length": 64,
+        "attention.head_count": 4,
+    }.items()
+}
+
+
+def _gguf(folder: Path) -> None:
+    """A file without tensors: llama.cpp cannot run it, whatever is changed."""
+    folder.mkdir()
+    (folder / "model.gguf").write_bytes(gguf_file(GGUF_NUMBERS, tensors=3))
+
+
+def _use_gguf(path: str) -> None:
+    Llama(f"{path}/model.gguf").load().close()
+
+
 KINDS: Mapping[str, ModelKind] = {
     "encoder, int8": ModelKind(_with_modules, lambda path: Bert(path).load().encode(TEXTS)),
     "encoder, ONNX": ModelKind(_with_modules, lambda path: Bert(path, precision="fp32").load().encode(TEXTS)),
@@ -89,6 +125,7 @@ KINDS: Mapping[str, ModelKind] = {
     ),
     "entailment": ModelKind(_entailment, lambda path: entailment_by_name(path).load().probabilities("a steel pan", TEXTS)),
     "trained checkpoint": ModelKind(_checkpoint, lambda path: TrainedEncoder(path).load().encode(TEXTS)),
+    "gguf": ModelKind(_gguf, _use_gguf),
     "sentence-transformers": ModelKind(_with_modules, lambda path: SentenceTransformer(path, device="cpu").load().encode(TEXTS)),
 }
 
@@ -139,6 +176,11 @@ def _linked(path: Path, target: str) -> None:
     path.symlink_to(target)
 
 
+def _as_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 def _as_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
@@ -151,6 +193,7 @@ _WHOLE: Mapping[str, Callable[[Path], object]] = {
     "twice": lambda path: path.write_bytes(path.read_bytes() * 2),
     "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
     "a folder": _as_folder,
+    "a named pipe": _as_pipe,
     "/dev/zero": lambda path: _linked(path, "/dev/zero"),
     "a link to itself": lambda path: _linked(path, path.name),
     "a list": lambda path: path.write_text("[]"),

@@ -195,7 +195,7 @@ def _system_table(systems: Sequence[str], fitted: Strengths, preferences: Sequen
         rows.append((name, float(values.mean()), interval, strength, counts["won"], counts["tie"], counts["lost"]))
     columns = (
         *(Column("system"), Column("preferred", "value", "chance that its answer is preferred to that of another system")),
-        Column("95% interval", "interval", "questions are the sample"),
+        Column("95% CI", "interval", "questions are the sample"),
         Column("strength", "number", "of the Bradley-Terry model: log odds, 0 on average"),
         *(Column("won", "count"), Column("ties", "count"), Column("lost", "count")),
     )
@@ -245,7 +245,7 @@ def _agreement_tables(preferences: Sequence[Preference], people: Sequence[Prefer
         measured = kappa(items)
         rows.append((who, len(shared), same, measured.value, measured.interval))
     columns = (Column("judge"), Column("pairs", "count", "of answers that people compared too"), Column("same", "share"))
-    more = (Column("kappa", "value"), Column("95% interval", "interval", "questions are the sample"))
+    more = (Column("kappa", "value"), Column("95% CI", "interval", "questions are the sample"))
     if rows:
         yield Table("agreement", "Agreement with people", (*columns, *more), tuple(rows))
 

@@ -363,7 +363,7 @@ def _detail(rows: Sequence[SegmentRow], view: _View, tests: int) -> Table:
     columns = (
         *(Column(grouping.by), Column("n", "count", "queries in the segment")),
         Column("value", "value", f"mean {measure} of the segment"),
-        Column("interval", "interval", f"{options.percent} interval of the value; none for a single query"),
+        Column(f"{options.percent} CI", "interval", "of the value; none for a single query"),
         Column("rest", "value", "mean of all other queries"),
         Column("difference", "difference", "the segment minus the rest"),
         Column(

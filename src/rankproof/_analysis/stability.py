@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -159,43 +159,46 @@ def _measured(inputs: AnalysisInput, qrels: Qrels, choice: Choice) -> FloatArray
 
 
 def _judgements(inputs: AnalysisInput) -> list[Judgement]:
-    """The judgements of the queries, for each subtopic where there are subtopics."""
-    qrels, queries = inputs.qrels, inputs.result.queries
-    if not qrels.subtopics:
-        return [Judgement(query, doc, grade) for query in queries for doc, grade in qrels[query].items()]
+    """The judgements of the queries for each subtopic; none where there are no subtopics, as rows take much memory."""
+    subtopics = inputs.qrels.subtopics
     return [
         Judgement(query, doc, grade, subtopic=subtopic)
-        for query in queries
-        for subtopic, docs in qrels.subtopics[query].items()
+        for query in (inputs.result.queries if subtopics else ())
+        for subtopic, docs in subtopics[query].items()
         for doc, grade in docs.items()
     ]
 
 
-def _qrels_like(qrels: Qrels, rows: Sequence[Judgement]) -> Qrels:
-    """Other judgements of the same documents, for subtopics if those have subtopics."""
-    if qrels.subtopics:
-        return qrels_of_rows(rows, GradeReader(qrels.source, None), qrels.on_conflict, by_subtopic=True)
-    grades: dict[str, dict[str, int]] = {}
-    for row in rows:
-        grades.setdefault(row.query, {})[row.doc] = row.grade
-    return Qrels.of_checked(grades, source=qrels.source)
+def _qrels_of_subtopics(qrels: Qrels, rows: Sequence[Judgement]) -> Qrels:
+    return qrels_of_rows(rows, GradeReader(qrels.source, None), qrels.on_conflict, by_subtopic=True)
+
+
+def _regraded(inputs: AnalysisInput, rows: Sequence[Judgement], grades: Sequence[int]) -> Qrels:
+    """The judgements with other grades, in the order of the rows, or without rows of queries and their documents."""
+    qrels = inputs.qrels
+    if rows:
+        return _qrels_of_subtopics(qrels, [row._replace(grade=grade) for row, grade in zip(rows, grades, strict=True)])
+    left = iter(grades)
+    # The documents come first, so that the last step of a query takes no grade of the next.
+    by_query = {query: dict(zip(qrels[query], left, strict=False)) for query in inputs.result.queries}
+    return Qrels.of_checked(by_query, source=qrels.source)
 
 
 def _changed_grades(inputs: AnalysisInput, choice: Choice, options: StabilityOptions) -> StabilityCheck:
     """A share of the grades changed at random to another grade of the scale."""
-    rows = _judgements(inputs)
-    grades = np.array([row.grade for row in rows])
+    rows, by_query = _judgements(inputs), map(inputs.qrels.__getitem__, inputs.result.queries)
+    plain = [row.grade for row in rows] if rows else chain.from_iterable(docs.values() for docs in by_query)
+    grades = np.fromiter(plain, np.int64)
     scale = np.unique(np.append(grades, 0 if grades.any() else 1)) if grades.min() == grades.max() else np.unique(grades)
     values_of_rounds = []
     for at in range(options.rounds):
-        words = random_words(stream_key(options.seed, "grades"), 2 * at * len(rows), 2 * len(rows)).reshape(2, -1)
+        words = random_words(stream_key(options.seed, "grades"), 2 * at * len(grades), 2 * len(grades)).reshape(2, -1)
         # 53 bits are a uniform float; the other word picks one of the other grades, all about equally likely.
         share = (words[0] >> np.uint64(11)).astype(np.float64) * 2.0**-53
         step = 1 + (words[1] >> np.uint64(32)).astype(np.int64) % (len(scale) - 1)
         moved = scale[(np.searchsorted(scale, grades) + step) % len(scale)]
         changed = np.where(share < options.flip, moved, grades).tolist()
-        regraded = [row._replace(grade=grade) for row, grade in zip(rows, changed, strict=True)]
-        values_of_rounds.append(_measured(inputs, _qrels_like(inputs.qrels, regraded), choice))
+        values_of_rounds.append(_measured(inputs, _regraded(inputs, rows, changed), choice))
     return _checked(f"{100 * options.flip:g}% of the grades changed", values_of_rounds, choice)
 
 
@@ -217,15 +220,37 @@ def _pools(inputs: AnalysisInput, choice: Choice, depths: Sequence[int]) -> Iter
     queries = inputs.result.queries
     rows = _judgements(inputs)
     for depth in dict.fromkeys(depths):
-        pool = {query: {doc for ranking in rankings for doc in ranking.get(query, ())[:depth]} for query in queries}
-        cut = [row for row in rows if row.doc in pool[row.query]]
-        judged = list(dict.fromkeys(row.query for row in cut))
+        cut, kept = _cut_to_pool(inputs, rows, rankings, depth)
+        judged = [query for query in queries if query in cut]
         # A query without a judged document in the pool has the value 0 for every system.
         values = np.zeros((len(queries) - len(judged), len(choice.systems)))
         if judged:
-            measured = with_judgements(inputs, _qrels_like(inputs.qrels, cut), judged, measures=[choice.measure])
+            measured = with_judgements(inputs, cut, judged, measures=[choice.measure])
             values = np.concatenate([_oriented(measured.result, choice), values])
-        yield _checked(f"a pool of the top {depth}", [values], choice, len(cut) / len(rows))
+        yield _checked(f"a pool of the top {depth}", [values], choice, kept)
+
+
+def _cut_to_pool(
+    inputs: AnalysisInput, rows: Sequence[Judgement], rankings: Sequence[Mapping[str, Sequence[str]]], depth: int
+) -> tuple[Qrels, float]:
+    """The judgements of documents in the top of any ranking, and their share."""
+    qrels, queries = inputs.qrels, inputs.result.queries
+
+    def pool(query: str) -> set[str]:
+        return {doc for ranking in rankings for doc in ranking.get(query, ())[:depth]}
+
+    if rows:
+        pools = {query: pool(query) for query in queries}
+        cut = [row for row in rows if row.doc in pools[row.query]]
+        return _qrels_of_subtopics(qrels, cut), len(cut) / len(rows)
+    by_query = {query: _grades_of(qrels[query], pool(query)) for query in queries}
+    counts = [sum(map(len, grades)) for grades in (by_query.values(), map(qrels.__getitem__, queries))]
+    left = {query: docs for query, docs in by_query.items() if docs}
+    return Qrels.of_checked(left, source=qrels.source), counts[0] / counts[1]
+
+
+def _grades_of(grades: Mapping[str, int], docs: Container[str]) -> dict[str, int]:
+    return {doc: grade for doc, grade in grades.items() if doc in docs}
 
 
 def _table(checks: Sequence[StabilityCheck], choice: Choice, decision: Decision, options: StabilityOptions) -> Table:

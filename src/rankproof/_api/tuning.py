@@ -146,6 +146,10 @@ def tune_system(
     objective = SystemObjective(experiment, tuned, measure, options or RunOptions())
     try:
         result = tune_objective(objective, tuned.space, objective.measure, plan, weights=objective.weights)
+    except UsageError as error:
+        if lost := objective.lost_calls:
+            raise UsageError(f"{error.what}, and in all trials {lost}", fix="check the server of the model first") from None
+        raise
     finally:
         objective.close()
     systems = {tuned.name: tuned.stage, f"{tuned.name}-{TUNED}": tuned.with_settings(result.best)}

@@ -279,7 +279,7 @@ def command_named(name: str) -> Command:
         raise unknown_name_error("command", name, COMMANDS.names(), see="rankproof --help")
     command = COMMANDS.load(name)
     if not isinstance(command, Command):
-        raise ExternalError(f"the command {name} of another package is not a rankproof.types.Command; update or remove it")
+        raise ExternalError(f"the command {name} of another package is not a rankproof.plugins.Command; update or remove it")
     return command
 
 

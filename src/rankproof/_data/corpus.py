@@ -286,8 +286,15 @@ class Corpus(Viewed, Mapping[str, Document]):
         return _ItemsView(self)
 
     def documents(self) -> Iterator[Document]:
-        """The documents in input order, each made when it is asked for."""
-        return (document for partition in self.partitions for document in partition.documents())
+        """The documents in input order, each made when it is asked for; a partition is released after its last one."""
+        for partition in self.partitions:
+            yield from partition.documents()
+            partition.release()
+
+    def release(self) -> None:
+        """Releases all partitions: after documents were read in any order, all of their text may be in memory."""
+        for partition in self.partitions:
+            partition.release()
 
     def positions_by_id(self) -> NDArray[np.int64]:
         """The positions of all documents, larger ids first in the order of bytes."""

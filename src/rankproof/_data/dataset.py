@@ -112,23 +112,30 @@ class Queries(Texts[Query]):
 
     @property
     def weights(self) -> dict[str, float] | None:
-        """Query to its weight, the field `weight`: its share of the traffic, in any unit; None where no query has one."""
-        if not any(WEIGHT_FIELD in query.fields for query in self.values()):
+        """Query to its weight, the field `weight` or that of its metadata: its share of the traffic; None without."""
+        if not any(WEIGHT_FIELD in _with_metadata(query) for query in self.values()):
             return None
         for query in self.values():
-            if WEIGHT_FIELD not in query.fields:
+            if WEIGHT_FIELD not in _with_metadata(query):
                 raise row_error("weight-missing", source=self.source, line=query.line, query=query.id, text=query.text)
         return {key: self._weight(query) for key, query in self.items()}
 
     def _weight(self, query: Query) -> float:
         """The weight; with the chance of the query in a sample of the traffic."""
-        weight = checked_weight(query.fields[WEIGHT_FIELD], query.id, source=self.source, line=query.line)
-        chance = query.fields.get(CHANCE_FIELD)
+        fields = _with_metadata(query)
+        weight = checked_weight(fields[WEIGHT_FIELD], query.id, source=self.source, line=query.line)
+        chance = fields.get(CHANCE_FIELD)
         if chance is None:
             return weight
         if isinstance(chance, bool) or not isinstance(chance, int | float) or not 0 < chance <= 1:
             raise row_error("chance-value", source=self.source, line=query.line, token=str(chance), query=query.id)
         return DrawnWeight(weight, float(chance))
+
+
+def _with_metadata(query: Query) -> Mapping[str, object]:
+    """The fields of a query, and those that its metadata has besides."""
+    metadata = query.fields.get("metadata")
+    return {**metadata, **query.fields} if isinstance(metadata, Mapping) and metadata else query.fields
 
 
 DatasetPart = Literal["documents", "judgements"]

@@ -13,9 +13,10 @@ from rankproof._data.identity import identity_key
 from rankproof._data.qrels import make_judge_label
 from rankproof._data.sentences import SENTENCE_RULES, sentence_starts
 from rankproof._data.wording.remarks import without_thinking
+from rankproof._data.wording.stop_words import stop_words_of
 from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
-from rankproof.measures._answers import STOP_WORDS, AnswerCase
+from rankproof.measures._answers import AnswerCase
 from rankproof.measures._claim_base import (
     NUGGET_SHARE,
     OVERLAP,
@@ -170,7 +171,7 @@ class OverlapJudge:
     @cached_property
     def label(self) -> str:
         """overlap:THRESHOLD:DIGEST; the digest depends on the rules for words and sentences."""
-        rules = ("overlap", WORD_RULES, SENTENCE_RULES, sorted(STOP_WORDS["english"]), USEFUL_SHARE, NUGGET_SHARE)
+        rules = ("overlap", WORD_RULES, SENTENCE_RULES, sorted(stop_words_of("english")), USEFUL_SHARE, NUGGET_SHARE)
         return make_judge_label(f"{OVERLAP}:", f"{USEFUL_SHARE:g}", identity_key(*rules)[:_DIGEST_LENGTH])
 
     def judge(self, tasks: Sequence[ClaimTask], progress: Progress) -> list[tuple[ClaimVerdict, ...]]:

@@ -54,6 +54,15 @@ def call_count_notes(counts: CountsByName) -> tuple[str, ...]:
     return tuple(note for note in notes if note)
 
 
+def lost_calls_note(counts: Iterable[CountsByName]) -> str:
+    """What happened instead of the calls of these systems without a valid reply; empty if there was none."""
+    sums: dict[str, int] = dict.fromkeys(COUNT_NAMES, 0)
+    for system in counts:
+        for name, values in system.items():
+            sums[name] += int(values.sum())
+    return _failed_calls_note(sums)
+
+
 def _failed_calls_note(sums: Mapping[str, int]) -> str:
     """What happened instead of the calls without a valid reply."""
     failed = sums["failed"] + sums["given_up"]

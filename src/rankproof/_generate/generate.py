@@ -42,6 +42,8 @@ MIN_DOCUMENT_WORDS = 8
 MODEL_CATEGORIES = ("factual", "how-to", "keyword", "paraphrase")
 """The default categories of a model."""
 _NEIGHBOURS = 5
+_ROUNDS_IN_MEMORY = 500
+"""The documents of so many rounds, from anywhere in the corpus, are in memory at once."""
 _QUERY_TERMS = 30
 ALIASES: Mapping[str, str] = {"paraphrased": "paraphrase", "howto": "how-to", "multihop": "multi-hop"}
 
@@ -137,6 +139,8 @@ class GenerationPipeline:
                 break
             for source, outcome in zip(sources, self._generator.generate(sources), strict=True):
                 self._accept_or_reject(generated, source, outcome, duplicates)
+            if rounds % _ROUNDS_IN_MEMORY == 0:
+                self.corpus.release()
         if not generated.kept:
             raise _no_queries_error(generated)
         return generated
@@ -184,13 +188,13 @@ class GenerationPipeline:
             generated.failed.append(outcome)
             return
         if not isinstance(outcome, QueryDraft):
-            generated.rejected.append(RejectedQuery(source, "no-draft"))
+            generated.rejected.append(RejectedQuery(source.category, source.docs[0], "no-draft"))
             return
         terms = self._term_statistics.terms.tokenize(outcome.text)
         documents = [self.corpus[doc] for doc in source.docs]
         reason = reject_reason(outcome, source, documents, self._term_statistics) or duplicates.reject_reason(terms)
         if reason is not None:
-            generated.rejected.append(RejectedQuery(source, reason, outcome.text))
+            generated.rejected.append(RejectedQuery(source.category, source.docs[0], reason, outcome.text))
             return
         # A rejected query is no duplicate of a later one, so its words are added only now.
         duplicates.add(terms)

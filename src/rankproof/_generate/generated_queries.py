@@ -82,13 +82,14 @@ class QueryDraft:
 class RejectedQuery:
     """A rejected draft; the text is empty if there was no draft."""
 
-    source: SourceDocument
+    category: str
+    target: str
     reason: RejectReason
     text: str = ""
 
     def plain(self) -> dict[str, Any]:
         """As JSON."""
-        return {"category": self.source.category, "target": self.source.docs[0], "reason": self.reason, "text": self.text}
+        return {"category": self.category, "target": self.target, "reason": self.reason, "text": self.text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ class GeneratedQueries:
     def counts(self) -> dict[str, Any]:
         """By category: wanted, kept, failed, and rejected by reason."""
         missing, failed = self.missing_counts(), Counter(failure.source.category for failure in self.failed)
-        rejected = Counter((rejection.source.category, rejection.reason) for rejection in self.rejected)
+        rejected = Counter((rejection.category, rejection.reason) for rejection in self.rejected)
         return {
             category: {
                 "wanted": wanted,

@@ -166,6 +166,9 @@ class CachedEncoder:
                 return self._request_shorter(role, counter, batch, rejected)
             counter.count("calls", rejected)
             self._last_failure = str(failure)
+            if role == "passage" and not failure.fix:
+                fix = "check the server and its settings, and run again: the vectors so far are cached"
+                raise ModelRequestError(str(failure), retryable=failure.retryable, status=failure.status, fix=fix) from None
             raise
         tokens, estimated = plausible_tokens(reply.tokens, texts)
         shares = split_tokens(tokens, texts)
@@ -211,7 +214,7 @@ class CachedEncoder:
         if size != known:
             what = f"{self._model.base_url}: the vectors have {size} dimensions, those of earlier replies {known}"
             fix = "if the model there has changed, set RANKPROOF_CACHE to a new folder: the cached vectors are of another model"
-            raise ModelRequestError(f"{what}; {fix}", retryable=True, charged=True)
+            raise ModelRequestError(what, retryable=True, charged=True, fix=fix)
         return reply
 
     def _counted_rows(self, texts: Sequence[str], asked: Mapping[bytes, str], role: TextRole, counter: CallCounter) -> Matrix:

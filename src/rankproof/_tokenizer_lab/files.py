@@ -151,7 +151,7 @@ def _entry_json(comparison: TokenizerComparison, entry: MeasuredSystem) -> dict[
         "measures": {
             name: {
                 "mean": entry.mean(name),
-                "interval": entry.interval(name),
+                "ci": entry.interval(name),
                 "repeats": entry.values[name].mean(axis=1).tolist(),
             }
             for name in comparison.measures

@@ -20,6 +20,7 @@ from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.sources import align
 from rankproof._experiment.experiment import Experiment, stage_with_inputs
 from rankproof._experiment.run import RunOptions, run_experiment
+from rankproof._experiment.stage_output import CountsByName, lost_calls_note
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.fuse import Fuser, checked_settings, checked_weights, method_for, own_parameters_of
 from rankproof._fusion.kernels import ranks_of
@@ -110,6 +111,7 @@ class SystemObjective:
         self._experiment = replace(experiment, measures=[measure], primary=None, baseline=None, costs={})
         self._rows: dict[Settings, FloatArray] = {}
         self._memos: dict[Scorer, ScoreMemo] = {}
+        self._counts: list[CountsByName] = []
         first = self._run([tuned.space.default])
         if not first.is_judged:
             raise UsageError("the dataset has no judged query", fix="add judgements to the dataset, or with qrels in the file")
@@ -118,7 +120,18 @@ class SystemObjective:
         order = sorted(range(len(result.query_ids)), key=lambda at: result.query_ids[at])
         self.queries = tuple(result.query_ids[at] for at in order)
         self.weights = None if result.weights is None else result.weights[order]
-        self.notes = value_notes(first.result.systems, MAX_NOTED_SYSTEMS)
+        self._value_notes = value_notes(first.result.systems, MAX_NOTED_SYSTEMS)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the values of the first trial, and on requests of any trial without a reply."""
+        lost = self.lost_calls
+        return (*([f"in all trials, {lost}"] if lost else []), *self._value_notes)
+
+    @property
+    def lost_calls(self) -> str:
+        """What happened instead of the requests of all trials without a reply; empty if there was none."""
+        return lost_calls_note(self._counts)
 
     def values(self, settings: Sequence[Settings]) -> FloatArray:
         """A row for each settings."""
@@ -141,7 +154,9 @@ class SystemObjective:
     def _run(self, settings: Sequence[Settings]) -> ExperimentResult:
         stages = (share_scorers(self._tuned.with_settings(setting), self._memos) for setting in settings)
         systems = {f"trial {len(self._rows) + at + 1}": stage for at, stage in enumerate(stages)}
-        return run_experiment(replace(self._experiment, systems=systems), self._options)
+        results = run_experiment(replace(self._experiment, systems=systems), self._options)
+        self._counts += [system.counts for system in results.system_runs]
+        return results
 
     def close(self) -> None:
         """Closes the scorers."""

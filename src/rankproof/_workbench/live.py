@@ -19,6 +19,7 @@ from rankproof._experiment.config_read import read_system, system_tables_of
 from rankproof._experiment.experiment import MODELS, Experiment, stage_tree
 from rankproof._experiment.judgements import load_dataset
 from rankproof._experiment.runner import EXTERNAL, blas_threads
+from rankproof._experiment.stage_output import call_count_notes
 from rankproof._io.cache_items import CacheUse
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.toml_file import toml_values
@@ -133,18 +134,20 @@ class OpenDataset:
         check_searches(live)
         if isinstance(live, EngineStage):
             return self._engine_ranking(live, Query(TYPED, text), self.context)
-        docs, scores = self._ranked(live, Query(TYPED, text), self.context)
-        return LiveRanking(docs, [float(score) for score in scores])
+        timer = QueryTimer()
+        docs, scores = self._ranked(live, Query(TYPED, text), self.context, timer)
+        notes = call_count_notes({name: np.array([count]) for name, count in timer.counts.items()})
+        return LiveRanking(docs, [float(score) for score in scores], notes)
 
-    def _ranked(self, stage: Stage, query: Query, context: BuildContext) -> Ranking:
+    def _ranked(self, stage: Stage, query: Query, context: BuildContext, timer: QueryTimer) -> Ranking:
         inside = stage.input_context(context) if isinstance(stage, ReplacesCorpus) else context
         asked = stage.input_queries(context, [query])[0] if isinstance(stage, ReplacesQueries) else query
         if isinstance(stage, EngineStage):
             reply = self._engine_ranking(stage, query, context)
             return list(reply.docs), np.arange(len(reply.docs), 0, -1, dtype=np.float64)
-        inputs = [_known(self._ranked(part, asked, inside), part, context) for part in stage.inputs()]
+        inputs = [_known(self._ranked(part, asked, inside, timer), part, context) for part in stage.inputs()]
         with self._lock(stage, context), blas_threads(1, stage):
-            return self._searcher(stage, context).search(query, inputs, QueryTimer())
+            return self._searcher(stage, context).search(query, inputs, timer)
 
     def _lock(self, stage: Stage, context: BuildContext) -> threading.RLock:
         with self._idle:

@@ -22,6 +22,7 @@ from rankproof._data.run import Run
 from rankproof._data.text import in_a_sentence
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._experiment.run import RunOptions, run_experiment
+from rankproof._experiment.stage_output import lost_calls_note
 from rankproof._io.files import write_blocks
 from rankproof._results.experiment_result import ExperimentResult, SystemRun, measured_runs
 from rankproof._results.folder import save_results
@@ -37,7 +38,7 @@ from rankproof._tune.tuning import TunedResult, TuningPlan, tune_objective
 from rankproof._workbench.fusion import DEPTH, WEIGHTS, FusionBench, fused_run
 from rankproof._workbench.live import SystemSource
 from rankproof._workbench.stage_settings import part_settings, usual_values
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import ExternalError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.stages._base import Stage
 from rankproof.stages._fuse import Fuse
@@ -120,6 +121,7 @@ class SystemProof:
             self._opened.experiment, systems=systems, measures=[self._measure], primary=None, baseline=None, costs={}
         )
         results = run_experiment(experiment, replace(self._options, latency_queries=1))
+        check_complete(results)
         return results.system_runs[0].run.restricted_to(frozenset(queries))
 
     def toml(self, result: TunedResult) -> str:
@@ -129,6 +131,13 @@ class SystemProof:
             f"{self.name}-{TUNED}": self._tuned.with_settings(result.best),
         }
         return tuned_toml(self._opened.experiment, systems, result)
+
+
+def check_complete(results: ExperimentResult) -> None:
+    """Rejects a run with requests without a reply, whose values would be taken for an effect of settings."""
+    if lost := lost_calls_note(system.counts for system in results.system_runs):
+        fix = "check the server of the model, and try again: replies so far are cached"
+        raise ExternalError(f"the system with these settings has no complete values: {lost}; {fix}")
 
 
 def changed_keys(changes: Changes) -> list[str]:

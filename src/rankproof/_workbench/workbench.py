@@ -19,7 +19,7 @@ from rankproof._server.bench.port import BenchSource, Changes, KnobList, LiveRan
 from rankproof._server.library import LruCache, ResultsLibrary
 from rankproof._workbench.fusion import FusedRuns, FusionBench, chosen_fusion, fusion_knobs, stored_fusion
 from rankproof._workbench.live import OpenDataset, SystemSource, check_searches
-from rankproof._workbench.proof import FusionProof, SystemProof, write_proof
+from rankproof._workbench.proof import FusionProof, SystemProof, check_complete, write_proof
 from rankproof._workbench.stage_settings import changed_stage, stage_knobs
 from rankproof.errors import RankproofError, UsageError
 from rankproof.stages._base import Stage
@@ -214,6 +214,7 @@ def run_system(source: BenchSource, opened: SystemSource, stage: Stage, options:
         opened.experiment, systems={"changed": stage, **inputs}, measures=measures, primary=None, baseline=None, costs={}
     )
     results = run_experiment(experiment, replace(options, latency_queries=1))
+    check_complete(results)
     (first, *_) = results.result.systems
     values = dict(next(iter(first.measures.values())).per_query) if first.measures else {}
     run = results.system_runs[0].run

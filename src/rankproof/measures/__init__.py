@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rankproof.measures._answers import EM as EM
     from rankproof.measures._answers import ROUGE_L as ROUGE_L
-    from rankproof.measures._answers import AnswerCase as AnswerCase
     from rankproof.measures._answers import AnswerF1 as AnswerF1
-    from rankproof.measures._answers import AnswerMeasure as AnswerMeasure
     from rankproof.measures._answers import Contains as Contains
-    from rankproof.measures._answers import Encode as Encode
     from rankproof.measures._answers import Similarity as Similarity
     from rankproof.measures._average_precision import AP as AP
     from rankproof.measures._average_precision import GMAP as GMAP
@@ -19,14 +16,7 @@ if TYPE_CHECKING:
     from rankproof.measures._average_precision import IPrec as IPrec
     from rankproof.measures._average_precision import infAP as infAP
     from rankproof.measures._average_precision import yaap as yaap
-    from rankproof.measures._base import Advice as Advice
-    from rankproof.measures._base import BinaryCutoffMeasure as BinaryCutoffMeasure
-    from rankproof.measures._base import BinaryMeasure as BinaryMeasure
-    from rankproof.measures._base import CutoffMeasure as CutoffMeasure
     from rankproof.measures._base import Measure as Measure
-    from rankproof.measures._base import RandomRanking as RandomRanking
-    from rankproof.measures._base import SummaryKind as SummaryKind
-    from rankproof.measures._base import SummedMeasure as SummedMeasure
     from rankproof.measures._citations import AbstainP as AbstainP
     from rankproof.measures._citations import AbstainR as AbstainR
     from rankproof.measures._citations import AnswerRate as AnswerRate
@@ -60,8 +50,6 @@ if TYPE_CHECKING:
     from rankproof.measures._counts import NumRel as NumRel
     from rankproof.measures._counts import NumRelRet as NumRelRet
     from rankproof.measures._counts import NumRet as NumRet
-    from rankproof.measures._counts import StringMeasure as StringMeasure
-    from rankproof.measures._counts import TextResult as TextResult
     from rankproof.measures._counts import relstring as relstring
     from rankproof.measures._counts import runid as runid
     from rankproof.measures._criterion import Criterion as Criterion
@@ -89,8 +77,6 @@ if TYPE_CHECKING:
     from rankproof.measures._judged import Judged as Judged
     from rankproof.measures._judged import Unjudged as Unjudged
     from rankproof.measures._judged import bpref as bpref
-    from rankproof.measures._own import FunctionMeasure as FunctionMeasure
-    from rankproof.measures._own import GradesFunction as GradesFunction
     from rankproof.measures._own import from_function as from_function
     from rankproof.measures._parse import MeasureLike as MeasureLike
     from rankproof.measures._parse import parse_measure as parse_measure
@@ -126,13 +112,8 @@ else:
     from rankproof.measures._registry import ANSWER_MEASURES, MEASURES, TEXT_MEASURES
 
     _MODULES = {
-        "_answers": ("AnswerCase", "AnswerMeasure", "Encode"),
-        "_base": (
-            *("Advice", "BinaryCutoffMeasure", "BinaryMeasure", "CutoffMeasure", "Measure", "RandomRanking", "SummaryKind"),
-            "SummedMeasure",
-        ),
-        "_own": ("FunctionMeasure", "GradesFunction", "from_function"),
-        "_counts": ("StringMeasure", "TextResult"),
+        "_base": ("Measure",),
+        "_own": ("from_function",),
         "_parse": ("MeasureLike", "parse_measure", "parse_measures"),
         "_registry": ("ANSWER_MEASURES", "MEASURES", "TEXT_MEASURES", "default_answer_measures", "default_measures"),
     }

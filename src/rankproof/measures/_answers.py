@@ -22,8 +22,9 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import Matrix
 from rankproof._data.claims import Nugget
 from rankproof._data.text import combining_marks, separate_unspaced, without_punctuation
+from rankproof._data.wording.stop_words import stop_words_of
 from rankproof.errors import UsageError
-from rankproof.measures._base import LEFT_OUT_WORDS, MODEL, TOKENS, Advice, FamilyName, Measure
+from rankproof.measures._base import LEFT_OUT_WORDS, MODEL, TOKENS, Advice, FamilyName, Measure, StopWords
 
 CaseState = Literal["answered", "abstained", "missing"]
 Encode = Callable[[str, Sequence[str]], Matrix]
@@ -256,18 +257,6 @@ ROUGE_L = RougeL()
 
 
 Tokens = Literal["bag", "set"]
-StopWords = Literal["none", "english"]
-STOP_WORDS: dict[StopWords, frozenset[str]] = {
-    "none": frozenset(),
-    # Lucene's default English list.
-    "english": frozenset(
-        {
-            *("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not"),
-            *("of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was"),
-            *("will", "with"),
-        }
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +317,8 @@ class WordF1(TextMeasure):
     definition = (
         "2 x shared words / (words of the answer + words of the reference), for the best reference. tokens='bag': words"
         " normalised as for EM, repeated words count; two empty texts score 1. tokens='set': distinct words in lower case,"
-        " without punctuation but with articles; an empty text scores 0. stop_words='english' ignores Lucene's stop words."
+        " without punctuation but with articles; an empty text scores 0. stop_words='english' ignores Lucene's stop"
+        " words, 'german' and other languages those of bm25s."
         " In scripts without spaces every character is a word."
     )
     source = "'bag': Rajpurkar et al. 2016 (SQuAD)"
@@ -340,7 +330,7 @@ class WordF1(TextMeasure):
 
     def score(self, answer: str, reference: str) -> float:
         f1 = token_set_f1 if self.tokens == "set" else token_bag_f1
-        return f1(answer, reference, stop_words=STOP_WORDS[self.stop_words])
+        return f1(answer, reference, stop_words=stop_words_of(self.stop_words))
 
     def _changed(self) -> dict[str, Any]:
         first, *_ = fields(self)

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -182,6 +182,23 @@ LEFT_OUT_WORDS = Option("the words that are left out")
 MODEL = Option("the encoder that compares texts, such as minilm")
 CLAIM_JUDGE = Option("the judge of claims: overlap, an encoder, nli:FOLDER, logprob:MODEL, or a language model")
 UNIT = Option("what is judged: the sentences of a text, or the claims that a language model finds in it")
+StopWords = Literal[
+    "none",
+    "danish",
+    "dutch",
+    "english",
+    "french",
+    "german",
+    "italian",
+    "korean",
+    "norwegian",
+    "portuguese",
+    "russian",
+    "spanish",
+    "swedish",
+    "turkish",
+]
+"""The lists of stop words in languages with words between spaces; their module is loaded when they are used."""
 PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "cutoff": _integer_or_none("cutoff", too_large="leave it out to count every document"),
     "rel": _integer_or_none("rel", too_large="grades are at most 1000"),
@@ -193,7 +210,7 @@ PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "gain": _gain,
     "weights": _weights,
     "tokens": _one_of("tokens", "bag", "set"),
-    "stop_words": _one_of("stop_words", "none", "english"),
+    "stop_words": _one_of("stop_words", *get_args(StopWords)),
     "model": _name_of("model", "an encoder", "minilm"),
     "judge": _name_of("judge", "a judge", "overlap"),
 }

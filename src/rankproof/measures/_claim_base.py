@@ -13,8 +13,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from rankproof._data.claims import Claim, ClaimTable, ClaimUnit, ClaimVerdict, checkable_claims
 from rankproof._data.text import combining_marks, has_markup, unspaced_pattern, without_markup
 from rankproof._data.wording.remarks import is_heading, without_opening
+from rankproof._data.wording.stop_words import stop_words_of
 from rankproof.errors import UsageError
-from rankproof.measures._answers import STOP_WORDS, AnswerCase, AnswerMeasure, Encode, composed_lowercase
+from rankproof.measures._answers import AnswerCase, AnswerMeasure, Encode, composed_lowercase
 from rankproof.measures._base import CLAIM_JUDGE, UNIT, Measure
 from rankproof.measures._parse import MeasureLike, parse_measure, parse_measures, parse_parameters, split_measures
 
@@ -65,7 +66,7 @@ def _lowercase_words(text: str) -> Words:
         joined = [token for token in words if not token.isalnum()]
         words.difference_update(joined)
         words.update(word for token in joined for word in _token_words(token))
-    return frozenset(words.difference(STOP_WORDS["english"]))
+    return frozenset(words.difference(stop_words_of("english")))
 
 
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:[.,'][a-z0-9]+)*")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
 from rankproof._data import validation
 from rankproof._data.text import combining_marks
+from rankproof._data.wording.stop_words import listed_stop_words
 from rankproof._extras import extra
 from rankproof.errors import UsageError, for_message
 from rankproof.models._trained.tokenizers import (
@@ -45,8 +44,12 @@ def split_words(text: str) -> list[str]:
     return _unicode_word().findall(normalize("NFKC", text).lower())
 
 
+_MOST_WORDS = 1 << 18
+"""The words of a large collection would take hundreds of megabytes; rare ones hardly come again."""
+
+
 class WordAnalyzer(dict[str, str]):
-    """Maps a word to its term, "" for a stop word; each distinct word is stemmed once."""
+    """Maps a word to its term, "" for a stop word; the terms of many words are kept."""
 
     splits_at_blanks: ClassVar = True
 
@@ -56,6 +59,8 @@ class WordAnalyzer(dict[str, str]):
         self._stem: Callable[[str], str] = _stemmer(language).stemWord if stemming else str
 
     def __missing__(self, word: str) -> str:
+        if len(self) >= _MOST_WORDS:
+            self.clear()
         term = self[word] = self._term(word)
         return term
 
@@ -89,12 +94,6 @@ def _stop_words(language: str, chosen: bool | tuple[str, ...]) -> list[str]:
     if isinstance(chosen, bool):
         return listed_stop_words()[language].split() if chosen else []
     return [word for entry in chosen for word in split_words(entry)]
-
-
-@cache
-def listed_stop_words() -> Mapping[str, str]:
-    """The stop words of every language, between blanks; each is a word as `split_words` gives it."""
-    return tomllib.loads(files(__package__).joinpath("stop_words.toml").read_text(encoding="utf-8"))
 
 
 def _stemmer(language: str) -> Any:

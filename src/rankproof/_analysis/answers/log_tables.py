@@ -175,7 +175,7 @@ def first_relevant_table(answer_input: AnswerInput, measure: str, level: float =
     rows = [row for name, result in results.items() for row in _rows(answer_input, name, result, places[name], level)]
     columns = (
         *(Column("system"), Column("place", "text", "of the first relevant context"), Column("n", "count")),
-        *(Column("value", "value"), Column(f"{level:.0%} interval", "interval")),
+        *(Column("value", "value"), Column(f"{level:.0%} CI", "interval")),
     )
     return Table(FIRST_RELEVANT_TABLE, f"{measure} by the place of the first relevant context", columns, tuple(rows))
 
@@ -299,11 +299,11 @@ def session_tables(inputs: AnalysisInput, measure: str, sessions: Mapping[str, s
     columns = (
         *(Column("system"), Column("sessions", "count"), Column("turns", "count", "questions of these sessions")),
         Column("all right", "value", f"share of sessions of which each turn is right ({_rule(kind)})"),
-        Column(f"{level:.0%} interval", "interval", "of this share"),
+        Column(f"{level:.0%} CI", "interval", "of this share"),
         Column("first failure", "number", "mean place of the first wrong turn, of sessions that have one"),
     )
     by_turn = (Column("turn", "count"), Column("system"), Column("n", "count"))
-    more = (Column("value", "value"), Column(f"{level:.0%} interval", "interval"))
+    more = (Column("value", "value"), Column(f"{level:.0%} CI", "interval"))
     of_sessions = Table(SESSIONS_TABLE, f"Sessions by {measure}: a turn is right if {_rule(kind)}", columns, tuple(rows))
     return [of_sessions, Table(TURNS_TABLE, f"{measure} by turn", (*by_turn, *more), tuple(turns))]
 

@@ -338,7 +338,7 @@ def _details(
     facts = _facts(joined, first_pairs, primary, options)
     tests = len(first_pairs) // len(joined.measures)
     letters = letters_table(joined, first_pairs, options.describe(len(joined.queries), tests), notes, facts)
-    return *verdicts, letters, details_table([pair for _, tested in parts for pair in tested], primary, notes, facts)
+    return *verdicts, letters, details_table([pair for _, tested in parts for pair in tested], primary, options, notes, facts)
 
 
 def _facts(joined: JoinedValues, tested: Sequence[PairComparison], primary: Measure, options: CompareOptions) -> dict[str, Any]:

@@ -105,19 +105,25 @@ def _copied_results(inputs: AnalysisInput, joined: JoinedValues) -> IntArray | N
     if len({hash(frozenset(grades.get(query) or (query,))) for query in joined.queries}) == len(joined.queries):
         return None
     by_query = np.ascontiguousarray(joined.values.transpose(1, 0, 2))
-    judged = [frozenset(inputs.qrels.get(query, {}).items()) for query in joined.queries]
-    # A query without judgements is no copy.
-    keys = [(docs or query, row.tobytes()) for query, row, docs in zip(joined.queries, by_query, judged, strict=True)]
-    repeated = {key for key, count in Counter(keys).items() if count > 1}
+
+    def key_of(at: int) -> Hashable:
+        """What copies share; a query without judgements is no copy."""
+        query = joined.queries[at]
+        return frozenset(inputs.qrels.get(query, {}).items()) or query, by_query[at].tobytes()
+
+    # Hashes first: the keys of all queries take more memory than the judgements.
+    hashes = [hash(key_of(at)) for at in range(len(joined.queries))]
+    times = Counter(hashes)
+    keys = {query: key_of(at) for at, query in enumerate(joined.queries) if times[hashes[at]] > 1}
+    repeated = {key for key, count in Counter(keys.values()).items() if count > 1}
     known = [name for name in joined.systems if name in inputs.runs]
     if not repeated or not known:
         return None
-    possible = {query for query, key in zip(joined.queries, keys, strict=True) if key in repeated}
+    possible = {query for query, key in keys.items() if key in repeated}
     runs = [_documents(inputs, name, possible) for name in known]
     shown = {query: tuple(own.get(query, frozenset()) for own in runs) for query in possible}
     copied = {query for query, docs in shown.items() if len(frozenset().union(*docs)) >= _FEWEST_DOCUMENTS}
-    rows = zip(joined.queries, keys, strict=True)
-    copies = _numbered([(key, shown[query]) if query in copied else query for query, key in rows])
+    copies = _numbered([(keys[query], shown[query]) if query in copied else query for query in joined.queries])
     if copies is None:
         return None
     firsts = [joined.queries[at] for at in sorted(np.unique(copies, return_index=True)[1].tolist())]

@@ -13,6 +13,7 @@ from rankproof._analysis.compare.counted_queries import (
     too_few_queries,
 )
 from rankproof._analysis.compare.decision_data import (
+    are_grades_reversed,
     equally_long_values,
     failed_calls,
     judged_only_values,
@@ -123,6 +124,7 @@ def _decision_data(systems: ComparedSystems, *, is_complete: bool) -> DecisionDa
         missing=joined.missing,
         queries=queries,
         too_few=too_few_queries(inputs, joined, systems.copies, "a decision"),
+        are_grades_reversed=not is_complete and are_grades_reversed(inputs, joined),
         copies=many_copies(systems.copies),
         groups=systems.groups,
         without_relevant=queries - len(joined.queries),

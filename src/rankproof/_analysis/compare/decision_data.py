@@ -14,10 +14,12 @@ import numpy as np
 from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.decision.record import Costs, Decision, SystemRisk
 from rankproof._analysis.decision.repeats import repeated_answers
+from rankproof._analysis.grade_order import order_of
 from rankproof._analysis.inputs import AnalysisInput, checked_system, checked_system_name
 from rankproof._data.answers import Answers, mean_known
 from rankproof._data.arrays import FloatArray, IntArray, list_numbers
 from rankproof._data.ordering import have_same_rankings
+from rankproof._data.qrels import Qrels
 from rankproof._data.run import NO_RANK, Run
 from rankproof._data.text import pluralise
 from rankproof._data.validation import ReadOptions
@@ -35,6 +37,10 @@ from rankproof.measures._base import Measure
 Copies = Mapping[str, str]
 """The systems that have the same rankings or answers as another, each with the system that stands for it."""
 _MIN_SHARE_WITH_NON_RELEVANT = 0.5
+_LEAST_Z = 1.645
+"""Grades are reversed if each system contradicts them at 95% (one-sided): all systems must agree."""
+_QUERIES_OF_GRADES = 500
+"""Of more queries, every n-th shows whether grades are reversed."""
 _MAX_LISTS = 20_000
 """With more rankings than this, pairs to judge take longer to find than the decision itself."""
 _JUDGE_NEXT = 10
@@ -235,6 +241,22 @@ def _grade_columns(inputs: AnalysisInput, queries: Sequence[str]) -> tuple[IntAr
 def least_relevant(inputs: AnalysisInput, measure: Measure) -> int:
     """The least grade of a document that is relevant for the measure."""
     return int(measure.parameters().get("rel") or inputs.rel)
+
+
+def are_grades_reversed(inputs: AnalysisInput, joined: JoinedValues) -> bool:
+    """Whether every system ranks lower grades above higher ones, in a sample of the queries, if there are several grades."""
+    if joined.measures[0].kind != "graded" or inputs.qrels.subtopics or any(name not in inputs.runs for name in joined.systems):
+        return False
+    _, grades = _grade_columns(inputs, joined.queries)
+    if not (grades > 1).any() or grades[grades > 0].min() == grades.max():
+        return False
+    queries = joined.queries[:: len(joined.queries) // _QUERIES_OF_GRADES + 1]
+    options, counted = replace(inputs.options, queries=queries), frozenset(queries)
+    judged = prepare_judgements(
+        Qrels.of_checked({query: dict(inputs.qrels[query]) for query in queries}, source=inputs.qrels.source), options
+    )
+    runs = (run_of_queries(inputs.runs, name, counted) for name in joined.systems)
+    return all(order_of(align(judged, run, run.name, options), inputs.rel).is_reversed(_LEAST_Z) for run in runs)
 
 
 def values_by_rank(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:

@@ -114,37 +114,40 @@ def _name(pair: PairComparison, baseline: str | None) -> str:
     return pair.observed.one if baseline is not None else f"{pair.observed.one} vs {pair.observed.other}"
 
 
-DETAILS = (
-    Column("measure"),
-    Column("system"),
-    Column("other"),
-    Column("value", "value", "mean of the system"),
-    Column("other value", "value", "mean of the other system"),
-    Column("difference", "difference", "mean of the system minus mean of the other"),
-    Column("interval", "interval", "of the difference, for this pair alone; of Tukey's test, for all pairs together"),
-    Column("p randomisation", "p", "sign-flip randomisation test, two-sided, not corrected"),
-    Column("p t-test", "p", "paired t-test, two-sided, not corrected; empty if the difference is the same for every query"),
-    Column("p", "p", "of the chosen test, not corrected; of Tukey's and Nemenyi's test, for all pairs"),
-    Column("p adjusted", "p", "corrected for all pairs of the measure"),
-    Column("p equivalence", "p", "two one-sided t-tests with the margin, corrected"),
-    Column("d", "number", "Cohen's d_z: mean difference divided by its standard deviation"),
-    Column("g", "number", "Hedges' g: d_z without its bias for few queries"),
-    Column("wins", "count", "queries on which the system's value is higher"),
-    Column("ties", "count"),
-    Column("losses", "count"),
-    Column("detectable", "value", "smallest detectable difference: 80% power at this n, spread and number of tests"),
-    Column("needed", "count", "queries needed for 80% power at the observed difference"),
-    Column("n", "count", "queries"),
-    Column("verdict"),
-    Column("exploratory", "flag", "whether the measure is exploratory, not primary"),
-)
-
-
-def details_table(pairs: Sequence[PairComparison], primary: Measure, notes: Sequence[str], facts: Facts) -> Table:
+def details_table(
+    pairs: Sequence[PairComparison], primary: Measure, options: CompareOptions, notes: Sequence[str], facts: Facts
+) -> Table:
     """All numbers of every pair under every measure."""
     rows = tuple((*_details_row(pair), pair.observed.measure != primary) for pair in pairs)
     title = f"All numbers of every pair (n = {pluralise(facts['n'], 'query', 'queries')})"
-    return Table("details", title, DETAILS, rows, (), tuple(notes), dict(facts))
+    return Table("details", title, _details(options.percent), rows, (), tuple(notes), dict(facts))
+
+
+def _details(percent: str) -> tuple[Column, ...]:
+    return (
+        Column("measure"),
+        Column("system"),
+        Column("other"),
+        Column("value", "value", "mean of the system"),
+        Column("other value", "value", "mean of the other system"),
+        Column("difference", "difference", "mean of the system minus mean of the other"),
+        Column(f"{percent} CI", "interval", "of the difference, for this pair alone; of Tukey's test, for all pairs together"),
+        Column("p randomisation", "p", "sign-flip randomisation test, two-sided, not corrected"),
+        Column("p t-test", "p", "paired t-test, two-sided, not corrected; empty if the difference is the same for every query"),
+        Column("p", "p", "of the chosen test, not corrected; of Tukey's and Nemenyi's test, for all pairs"),
+        Column("p adjusted", "p", "corrected for all pairs of the measure"),
+        Column("p equivalence", "p", "two one-sided t-tests with the margin, corrected"),
+        Column("d", "number", "Cohen's d_z: mean difference divided by its standard deviation"),
+        Column("g", "number", "Hedges' g: d_z without its bias for few queries"),
+        Column("wins", "count", "queries on which the system's value is higher"),
+        Column("ties", "count"),
+        Column("losses", "count"),
+        Column("detectable", "value", "smallest detectable difference: 80% power at this n, spread and number of tests"),
+        Column("needed", "count", "queries needed for 80% power at the observed difference"),
+        Column("n", "count", "queries"),
+        Column("verdict"),
+        Column("exploratory", "flag", "whether the measure is exploratory, not primary"),
+    )
 
 
 def _details_row(pair: PairComparison) -> tuple[CellValue, ...]:

@@ -61,6 +61,10 @@ LARGEST_POOL = 100
 """Pools of judged documents are looked for down to this rank."""
 _NEARLY_ALL = 0.98
 """With this share of the known documents in the top of a system, perhaps only this top was judged."""
+_AT_EDGE, _FEWEST_AT_EDGE = 5, 50
+"""A pool ends where 5 times fewer documents are known than just above, of which at least 50 are."""
+_FIRST_EDGE = {False: 3, True: 5}
+"""The least depth of an edge, by whether queries have few known relevant documents, of which a good system shows all at once."""
 _POOL_SAMPLE = 200
 """So many queries show that the known documents are elsewhere too."""
 
@@ -141,23 +145,25 @@ class TopDocuments:
         return self.judged if self.has_zeros else self.relevant
 
     def pool(self, system: int) -> tuple[int, BoolArray] | None:
-        """The depth of the system's top that holds nearly every known document, and the documents in it; None if none does."""
+        """The depth of the top that was perhaps judged alone, and the documents in it; None if others were judged too."""
         if system not in self._pools:
             step = len(self.table.queries) // _POOL_SAMPLE + 1
             sampled = self.table.query_index % step == 0
-            is_possible = step == 1 or self._pool(system, sampled) is not None
+            is_possible = step == 1 or self._pool(system, sampled, _FEWEST_AT_EDGE // 3) is not None
             self._pools[system] = self._pool(system, np.ones(self.table.size, np.bool_)) if is_possible else None
         return self._pools[system]
 
-    def _pool(self, system: int, counted: BoolArray) -> tuple[int, BoolArray] | None:
-        """The pool of the system by the documents that count."""
-        ranks = self._ranks(system, counted)
-        known = np.sort(np.where(ranks, ranks, LARGEST_POOL + 1)[self.known & counted])
-        depth = int(known[math.ceil(_NEARLY_ALL * len(known)) - 1]) if len(known) else LARGEST_POOL + 1
-        return (depth, (ranks > 0) & (ranks <= depth)) if depth <= LARGEST_POOL else None
+    def _pool(self, system: int, counted: BoolArray, fewest: int = _FEWEST_AT_EDGE) -> tuple[int, BoolArray] | None:
+        """The pool of the system by the documents that count: it holds nearly every known one, or ends at an edge."""
+        ranks, shown = self._ranks(system, counted)
+        known = ranks[self.known & counted]
+        by_rank = np.bincount(known, minlength=len(shown))
+        depths = np.flatnonzero(np.cumsum(by_rank[1:]) >= _NEARLY_ALL * max(len(known), 1))
+        depth = int(depths[0]) + 1 if len(depths) else _edge(by_rank, shown, _FIRST_EDGE[self.few_are_known], fewest)
+        return None if depth is None else (depth, (ranks > 0) & (ranks <= depth))
 
-    def _ranks(self, system: int, counted: BoolArray) -> IntArray:
-        """The rank of each document that counts in the whole ranking of a system; 0 for others, and far below."""
+    def _ranks(self, system: int, counted: BoolArray) -> tuple[IntArray, IntArray]:
+        """The rank of each document that counts in the whole ranking of a system, 0 for others; and the documents by rank."""
         queries, docs, owners = self.table.queries, self.table.docs, self.table.query_index
         names = [queries[at] for at in np.unique(owners[counted]).tolist()]
         lists = self.deep_lists(self.systems[system], names)
@@ -165,7 +171,8 @@ class TopDocuments:
         ranks = np.zeros(self.table.size, np.int64)
         for at in np.flatnonzero(counted).tolist():
             ranks[at] = places[queries[owners[at]]].get(docs[at], 0)
-        return ranks
+        lengths = np.bincount([len(own) for own in places.values()], minlength=LARGEST_POOL + 2)
+        return ranks, len(names) - np.cumsum(lengths) + lengths
 
     def own(self, system: int, rival: int, *, outside_pool: bool = False) -> BoolArray:
         """The documents that the system shows and the rival does not, or those outside the rival's pool."""
@@ -191,6 +198,16 @@ class TopDocuments:
             return 0.0
         counted = own & (ranks <= found[math.ceil(_NEARLY_ALL * len(found)) - 1])
         return float((counted & self.relevant).sum() / counted.sum())
+
+
+def _edge(known: IntArray, shown: IntArray, first: int, fewest: int) -> int | None:
+    """The depth below which hardly a document is known, though many just above it are; both arrays are by rank, from 0."""
+    for depth in range(first, LARGEST_POOL * 2 // 3):
+        above, below = slice(depth - depth // 2 + 1, depth + 1), slice(depth + 1, depth + depth // 2 + 1)
+        is_seen = shown[below].sum() >= shown[above].sum() / 2
+        if is_seen and known[above].sum() >= max(fewest, _AT_EDGE * known[below].sum()):
+            return depth
+    return None
 
 
 def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: bool) -> TopDocuments | None:
@@ -363,8 +380,8 @@ class _Pair:
 def _suspects(choice: ChosenSystems, tops: TopDocuments) -> Iterator[_Pair]:
     """The pairs of a chosen system and a rival of whose own documents far fewer are known.
 
-    If nearly every known document is in a top of the chosen system that is longer than that of the measure, perhaps only this
-    pool was judged, and the rival's documents in it say nothing of the others.
+    If nearly every known document is in one top of the chosen system, or hardly one just below it, perhaps only this pool was
+    judged, and the rival's documents in it say nothing of the others.
     """
     index = {name: at for at, name in enumerate(tops.systems)}
     for name in choice.systems:
@@ -380,7 +397,7 @@ def _suspects(choice: ChosenSystems, tops: TopDocuments) -> Iterator[_Pair]:
             if other.shown < _MIN_OWN or (pool := tops.pool(first)) is None:
                 continue
             outside = tops.own_documents(second, first, has_zeros=has_zeros, outside_pool=True)
-            if outside.shown >= _MIN_OWN and outside.share < _HARDLY_JUDGED * chosen.share:
+            if outside.shown >= _MIN_OWN and outside.share < _LEAST_SHARE[has_zeros] * chosen.share:
                 yield _Pair(chosen, outside, has_zeros, pool[0])
 
 
@@ -403,7 +420,8 @@ class _Suspicion:
     @property
     def is_unknown(self) -> bool:
         """Whether none of many own documents of the rival is known to be relevant, or hardly one outside the judged pool."""
-        return self.pair.pool_depth is not None or (not self.pair.other.relevant and self.pair.other.shown >= _MIN_OWN)
+        hardly = self.pair.pool_depth is not None and self.pair.other.share < _HARDLY_JUDGED * self.pair.chosen.share
+        return self.pair.other.shown >= _MIN_OWN and (hardly or not self.pair.other.relevant)
 
     @property
     def relevant_share(self) -> float:

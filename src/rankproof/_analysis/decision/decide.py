@@ -63,7 +63,8 @@ class DecisionData:
     after removing unjudged documents, `reversed_ties` those with tied documents in the opposite order, `equally_long` those of
     runs that are cut at the length of the shortest, `by_rank` those in the order of ranks that contradict scores; None if
     they are the same or unknown. `missing` says which values are missing; they are the worst ones in `values`. `labelled` has the
-    means of all questions, if the values are people's of a random sample of them.
+    means of all questions, if the values are people's of a random sample of them. `are_grades_reversed`: every system ranks lower
+    grades above higher ones.
     """
 
     measure: Measure
@@ -79,6 +80,7 @@ class DecisionData:
     missing: MissingValues | None = None
     queries: int | None = None
     too_few: str = ""
+    are_grades_reversed: bool = False
     copies: IntArray | None = None
     without_relevant: int = 0
     labelled: LabelledMeans | None = None
@@ -248,6 +250,8 @@ def _obstacles(case: _Case) -> Iterator[tuple[Reason, str]]:
         yield "few_queries" if data.labelled is None else "few_labels", few
     if data.labelled is None and data.too_few:
         yield "few_queries", data.too_few
+    if data.are_grades_reversed:
+        yield "grades", "every system ranks lower grades above higher ones, as if 1 were the best grade"
     if not (case.values != _worst(case)).any():
         yield "all_worst", f"{data.measure} is {float(data.values.flat[0]):g} for every system and query"
     if case.margin <= 0:

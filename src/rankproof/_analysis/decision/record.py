@@ -41,6 +41,7 @@ Reason = Literal[
     "ties",
     "depth",
     "ranks",
+    "grades",
     "few_labels",
     "judge_not_checked",
     "few_users",
@@ -201,7 +202,7 @@ class UnjudgedRival:
     within its limit ("safe"), or that it is significantly better. None: no share does, but the chosen system shows every known
     relevant document, as if only its own were judged. `is_near` says whether that could well be; else it is a detail. `grade` is
     the grade of these documents, None for the usual one of relevant documents. `pool_depth` is the top of the chosen system that
-    holds nearly every known document, where the measure looks less deep: `other` are then documents outside of it.
+    was perhaps judged alone: `other` are then the documents outside of it.
     """
 
     chosen: OwnDocuments

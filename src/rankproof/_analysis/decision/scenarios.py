@@ -353,8 +353,8 @@ def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:
     only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {state}"
     known = f"of those of {rival} {other.known:,} of {other.shown:,}"
     if finding.pool_depth is not None:
-        only = f"98% of the documents that are {state} are in the top {finding.pool_depth} of {name}"
-        known = f"of the others in the top {finding.depth} of {rival} {other.known:,} of {other.shown:,} are"
+        only = f"Perhaps only the top {finding.pool_depth} of {name} was"
+        known = f"of the other documents in the top {finding.depth} of {rival} {other.known:,} of {other.shown:,} are {state}"
     share = f"{100 * finding.needed:.0f}% of the unjudged ones"
     risky = f"the risk of {name} is above {limit_text(limit)}"
     relevant = "are relevant" if finding.grade is None else f"have grade {finding.grade}"

@@ -385,6 +385,8 @@ def _not_decided(decision: Decision) -> Iterator[str]:
         yield f"Not decided: {decision.detail}."
         if decision.reason == "depth":
             yield "Next: pass rankings of the same length, or --depth N if users see N documents."
+        if decision.reason == "grades":
+            yield "Next: --grade-map if 1 is the best grade, or --judgements complete if the grades are right."
         if decision.reason == "ranks":
             yield "Next: --lower-is-better if the scores are distances, or --order rank if users see the order of ranks."
         if decision.reason == "ties":

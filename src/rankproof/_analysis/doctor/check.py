@@ -110,8 +110,6 @@ def _deepest(inputs: AnalysisInput) -> int | None:
 Severity = Literal["severe", "warning", "hint"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 MAX_EXAMPLES = 10
-Z_99 = 2.576
-"""The two-sided critical value of the normal distribution at 99%."""
 
 
 @dataclass(frozen=True, slots=True)

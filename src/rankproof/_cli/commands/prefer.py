@@ -16,14 +16,17 @@ from rankproof._cli.terminal import Terminal, add_format_option, add_output_opti
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
+    from rankproof._analysis.preferences import PreferenceResult
     from rankproof._formats.preferences import Preference
 
+_PAGE = ".html"
 USAGE = "[PREFERENCES…] [--judge NAME --answers RESULTS] [--save FILE] [options]"
 EXAMPLES = """\
 examples:
   rankproof prefer preferences.jsonl                      people preferred answers in the browser
   rankproof prefer --judge gpt-4o-mini --answers results --save by-model.jsonl
   rankproof prefer preferences.jsonl by-model.jsonl       and how far the model agrees with people
+  rankproof prefer preferences.jsonl -o preferences.html  a page with the ranking, places and agreement
   rankproof prefer arena.csv --margin 0.05                Chatbot Arena: model_a, model_b, winner
   rankproof prefer mt_bench.jsonl --format json
 
@@ -47,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(parser.add_argument_group("decision"), prefer, ("margin", "costs", "labels_by"))
     output = parser.add_argument_group("output")
     add_format_option(output)
-    add_output_option(output)
+    add_output_option(output, "write to a file instead of standard output; FILE.html is a page")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -79,10 +82,24 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         raise UsageError("there are no preferences", fix="specify files of preferences, or --judge NAME --answers RESULTS")
     costs = None if args.costs is None else without_repeats("--cost", args.costs)
     result = analyse_preferences(made, margin=args.margin, costs=costs, labels_by=args.labels_by, notes=notes)
+    if args.output is not None and args.output.endswith(_PAGE):
+        _save_page(result, args.output, terminal)
+        return 0
     first, *others = result.tables
     show_tables([replace(first, title="", sentences=result.sentences, verdict_first=True), *others], args, terminal)
     terminal.notes(result.notes)
     return 0
+
+
+def _save_page(result: PreferenceResult, path: str, terminal: Terminal) -> None:
+    """Writes the report page, and shows the decision."""
+    from rankproof._io.files import write_blocks
+    from rankproof._report.preferences_page import render_preferences_report
+
+    name = os.path.basename(path).removesuffix(_PAGE)
+    write_blocks(path, [render_preferences_report(result, name).encode()])
+    terminal.show("".join(f"{sentence}\n" for sentence in result.sentences))
+    terminal.notes(result.notes)
 
 
 def _save(preferences: list[Preference], path: str) -> None:

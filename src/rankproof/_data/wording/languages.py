@@ -1,4 +1,4 @@
-"""The wording of sentences that state nothing, in nine more languages."""
+"""The wording of sentences that state nothing, in ten more languages."""
 
 from __future__ import annotations
 
@@ -415,5 +415,48 @@ HINDI = Language(
     links="और|का|की|के|में|से",
 )
 
-LATIN = (ENGLISH, GERMAN, DUTCH, FRENCH, SPANISH, ITALIAN, PORTUGUESE, POLISH)
+_TURKISH_FACTS = "(?:bilgi|cevap|cevab|yanıt|ayrıntı|veri|detay)\\w*"
+_TURKISH_NOT = (
+    "(?:yok(?:tur)?|mevcut değil(?:dir)?|bulun(?:muyor|mamaktadır|madı|amadı)|yer al(?:mıyor|mamaktadır)"
+    "|(?:veril|belirtil|bahsedil|geç)(?:miyor|memiş(?:tir)?|memektedir))"
+)
+
+TURKISH = Language(
+    source=(
+        "(?:(?:bu|verilen|sağlanan|sunulan|mevcut|elimdeki|yukarıdaki|ilgili) )*(?:belge|metin|metn|bağlam|kaynak|kaynağ|doküman"
+        "|pasaj|makale|parça|içerik|içeriğ|veri|alıntı)(?:ler|lar)?(?:in|ın|[iıeadt][aen]?|den|dan|ten|tan|y[ea])?"
+    ),
+    but="ama|fakat|ancak|lakin|yalnızca|sadece",
+    sorry="(?:maalesef|ne yazık ki|üzgünüm|özür dilerim|kusura bakmayın)[ ,:]*(?:ama |fakat |ancak )?",
+    based="SOURCE (?:göre|dayanarak|bakılırsa)",
+    negations=("yok", "iyor", "ıyor", "uyor", "değil", "emem", "amam", "adım", "edim", "makta", "mekte", "memiş", "madı"),
+    declines=(
+        "(?:bunu |bu konuda |yanıtı |cevabı )*(?:bilmiyorum|(?:bir )?(?:bilgim|fikrim) yok(?:tur)?|emin değilim)",
+        "REST(?:cevaplay|yanıtlay|(?:cevap|yanıt) ver|belirley|bul|söyley|sağlay)(?:amı|emi|ama|eme)(?:yorum|m|dım|dim)",
+        f"RESTSOURCE REST{_TURKISH_FACTS} REST{_TURKISH_NOT}",
+        f"REST{_TURKISH_FACTS} RESTSOURCE REST{_TURKISH_NOT}",
+        "SOURCE,? REST(?:bahset|içer|belirt|değin|söyle|açıkla|(?:cevap|yanıt|bilgi) ver)(?:miyor|memektedir|mez)",
+        "SOURCE REST(?:belirtil|bahsedil|değinil)(?:miyor|memiş(?:tir)?|memektedir)",
+        "SOURCE REST(?:açıkla|anlat)(?:mıyor|nmamış(?:tır)?|ılmamış(?:tır)?|nmamaktadır)",
+        f"(?:(?:yeterli|herhangi bir|hiçbir|bununla ilgili|bu konuda) )+{_TURKISH_FACTS} {_TURKISH_NOT}|yetersiz bilgi",
+    ),
+    greetings=(
+        "merhaba(?:lar)?|selam|tabii(?: ki)?|elbette|tamam|teşekkür(?:ler| ederim)"
+        "|(?:bu )?(?:çok )?(?:güzel|iyi|harika) (?:bir )?soru|rica ederim|iyi günler|memnuniyetle"
+    ),
+    offers=(
+        "umarım\\b|başka (?:bir )?soru\\w* (?:varsa|olursa)\\b|daha fazla (?:bilgi|yardım)\\w* .{0,40}(?:isterse|gerek|ihtiyac)"
+        "|lütfen (?:bana )?(?:sor|bildir|söyle)"
+    ),
+    lead_ins="(?:işte|aşağıda(?:ki)?)\\b[^:]*:|(?:özetle|özet olarak|kısaca|sonuç olarak|cevap|yanıt) ?:|SOURCE göre:",
+    asks="ne|neden|niçin|nasıl|nerede|kim|hangi|kaç|hangisi|.*(?:ister|ediyor) mi",
+    tells="biliyor mu(?:ydunuz|sunuz|ydun|sun)",
+    headings=(
+        "özet|giriş|sonuç|sonuçlar|neden|nedenler|nedenleri|belirtiler|belirtileri|tedavi|tarihçe|kaynaklar|not|notlar|açıklama"
+        "|analiz|adımlar|avantajlar|dezavantajlar|riskler|örnekler|tanım|cevap|yanıt|ayrıntılar|türleri|önemi"
+    ),
+    links="ve|ile|için",
+)
+
+LATIN = (ENGLISH, GERMAN, DUTCH, FRENCH, SPANISH, ITALIAN, PORTUGUESE, POLISH, TURKISH)
 LANGUAGES = (*LATIN, RUSSIAN, CHINESE, JAPANESE, KOREAN, ARABIC, HINDI)

@@ -202,7 +202,8 @@ def _phrase_kind(plain: str) -> Remark | None:
 
 def _core(plain: str) -> str:
     """The text in lower case, without its final marks."""
-    return plain.lower().rstrip(_FINAL_MARKS + " ")
+    # The lower case of a Turkish capital with a dot has a mark of its own.
+    return plain.lower().replace("i\u0307", "i").rstrip(_FINAL_MARKS + " ")
 
 
 def _is_phrase_about_itself(plain: str) -> bool:
@@ -295,7 +296,7 @@ def _negation(languages: tuple[Language, ...]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def declines_to_answer(text: str) -> bool:
-    """Whether the text only declines to answer, in one of fourteen languages: "I don't know", "the passages do not say".
+    """Whether the text only declines to answer, in one of fifteen languages: "I don't know", "the passages do not say".
 
     Beside that it may have sentences that state nothing. A text with any other sentence, or with a "but", is an answer.
     """

@@ -215,9 +215,9 @@ class Effect:
     mean_before: Annotated[float | None, Option("the mean of B as stored")] = None
     mean_a: Annotated[float | None, Option("the mean of A")] = None
     change: Annotated[float | None, Option("B with the changes minus B as stored, larger is better")] = None
-    change_interval: Annotated[tuple[float, float] | None, Option("its 95% interval, null if too few queries differ")] = None
+    change_ci: Annotated[tuple[float, float] | None, Option("its 95% interval, null if too few queries differ")] = None
     difference: Annotated[float | None, Option("B with the changes minus A, larger is better")] = None
-    interval: Annotated[tuple[float, float] | None, Option("its 95% interval, null if too few queries differ")] = None
+    ci: Annotated[tuple[float, float] | None, Option("its 95% interval, null if too few queries differ")] = None
     better: Annotated[int, Option("queries on which B is better than A")] = 0
     same: Annotated[int, Option("queries without a difference")] = 0
     worse: Annotated[int, Option("queries on which B is worse")] = 0
@@ -321,7 +321,7 @@ def effect_of(result: Result, source: BenchSource, first: str, second: str, valu
     queries = [query for query in stored.query_ids if query in values and query in known]
     mine, was, now = (_column(queries, column) for column in (stored.per_query, known, values))
     weights = None if stored.weights is None else _column(queries, dict(zip(stored.query_ids, stored.weights, strict=True)))
-    change, change_interval = _paired(was, now, weights, measure)
+    change, change_ci = _paired(was, now, weights, measure)
     statistics, interval = _paired(mine, now, weights, measure)
     return Effect(
         False,
@@ -329,9 +329,9 @@ def effect_of(result: Result, source: BenchSource, first: str, second: str, valu
         mean_before=weighted_mean(was, weights),
         mean_a=weighted_mean(mine, weights),
         change=change.mean,
-        change_interval=change_interval,
+        change_ci=change_ci,
         difference=statistics.mean,
-        interval=interval,
+        ci=interval,
         better=statistics.wins,
         same=statistics.ties,
         worse=statistics.losses,

@@ -34,9 +34,9 @@ export function effectNode(effect, { bench, state, moved, before, change }) {
     "div",
     {},
     el("h3", {}, `Effect on all ${effect.better + effect.same + effect.worse} queries`),
-    el("p", { class: "own-change" }, "Your change: ", el("span", { class: `big ${tone(effect.change)}` }, amount(effect.change, bench.is_fraction)), intervalText(effect.change_interval, bench)),
+    el("p", { class: "own-change" }, "Your change: ", el("span", { class: `big ${tone(effect.change)}` }, amount(effect.change, bench.is_fraction)), intervalText(effect.change_ci, bench)),
     el("p", { class: "beside" }, `${bench.measure} of B: before ${effect.mean_before.toFixed(4)}, now ${effect.mean.toFixed(4)}`),
-    el("p", { class: "against-a" }, `Against A (${state.a}, ${effect.mean_a.toFixed(4)}): `, el("span", { class: tone(effect.difference) }, amount(effect.difference, bench.is_fraction)), intervalText(effect.interval, bench)),
+    el("p", { class: "against-a" }, `Against A (${state.a}, ${effect.mean_a.toFixed(4)}): `, el("span", { class: tone(effect.difference) }, amount(effect.difference, bench.is_fraction)), intervalText(effect.ci, bench)),
     waterfall(effectChanges(bench, state.a, effect).filter((value) => value !== null)),
     el("p", {}, `${effect.better} better than A, ${effect.same} the same, ${effect.worse} worse; `, flipped.length ? show : "none changed sides"),
   );

@@ -116,7 +116,7 @@ class ModelRequestError(RequestError):
     """A request to a model failed.
 
     `optional_params` says that the server may have rejected optional parameters only. `status` is that of the response, 0
-    without one.
+    without one. `fix` ends the message.
     """
 
     def __init__(
@@ -128,8 +128,10 @@ class ModelRequestError(RequestError):
         optional_params: bool = False,
         charged: bool = False,
         status: int = 0,
+        fix: str = "",
     ) -> None:
-        super().__init__(message, retryable=retryable, wait=wait, charged=charged)
+        super().__init__(f"{message}; {fix}" if fix else message, retryable=retryable, wait=wait, charged=charged)
+        self.fix = fix
         self.optional_params, self.status = optional_params, status
 
 

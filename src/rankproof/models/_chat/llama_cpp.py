@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from typing import IO, Annotated, Any, ClassVar
 from rankproof._data.identity import NOT_IN_IDENTITY, library_version, library_versions
 from rankproof._data.validation import check_options
 from rankproof._extras import require
-from rankproof._io.files import file_sha256, unreadable_file_error
+from rankproof._io.files import file_sha256, open_plain_file, unreadable_file_error
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
 from rankproof.models._api.settings import ModelRequestError, ModelUnavailableError
@@ -47,7 +48,9 @@ class LlamaServer:
         self._stop = weakref.finalize(self, _stop_process, self._process, self._errors)
         assert self._process.stdout is not None
         self.address = self._process.stdout.readline().decode().strip()
-        if not self.address:
+        if not self.address.startswith("http://"):
+            # A file that llama.cpp does not survive; what it prints then is no address.
+            self._process.kill()
             self._process.wait()
             raise self._load_error()
 
@@ -56,7 +59,11 @@ class LlamaServer:
         command = [sys.executable, "-P", str(_SCRIPT)]
         pipe = subprocess.PIPE
         try:
-            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._errors, start_new_session=True)
+            # Without the variable, a failed assertion of llama.cpp attaches a debugger to print its frames.
+            environment = {**os.environ, "GGML_NO_BACKTRACE": "1"}
+            process = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=self._errors, start_new_session=True, env=environment
+            )
         except OSError as error:
             raise ExternalError(f"the process of llama.cpp could not be started ({error.strerror}); free some memory") from None
         assert process.stdin is not None
@@ -102,7 +109,7 @@ def _stop_process(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
 def check_gguf(path: Path) -> None:
     """Raises an error for a file that does not start like a gguf file."""
     try:
-        with open(path, "rb") as file:
+        with open_plain_file(str(path)) as file:
             start = file.read(_HEADER)
     except OSError as error:
         raise unreadable_file_error(path, error) from None

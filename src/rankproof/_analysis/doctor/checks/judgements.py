@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from rankproof._align.hits import Hits
 from rankproof._analysis.doctor.check import (
     NOTHING_FOUND,
-    Z_99,
     CheckResult,
     DoctorInput,
     SystemFault,
@@ -19,6 +16,7 @@ from rankproof._analysis.doctor.check import (
     doctor_check,
     result_of_systems,
 )
+from rankproof._analysis.grade_order import is_against, order_of
 from rankproof._data.arrays import IntArray
 from rankproof._data.grades import describe_judges
 
@@ -73,24 +71,6 @@ def by_machines(inputs: DoctorInput) -> CheckResult:
     return check_result(list(labels), count, describe_judges(labels, count) if labels else "", count=sum(labels.values()))
 
 
-_MIN_PAIRS = 20
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class GradeOrder:
-    """Pairs of judged documents with different grades by query: counts with the higher grade above, and below.
-
-    `relevant_above` and `zero_above` count pairs of a relevant document and one of grade 0; `levels` counts all pairs by upper
-    and lower grade.
-    """
-
-    above: IntArray
-    below: IntArray
-    relevant_above: IntArray
-    zero_above: IntArray
-    levels: IntArray
-
-
 @doctor_check(
     "reversed-grades",
     "severe",
@@ -102,7 +82,7 @@ class GradeOrder:
 def reversed_grades(inputs: DoctorInput) -> CheckResult:
     """Whether every system ranks lower grades above higher ones, for all grades."""
     orders = {name: order_of(hits, inputs.rel) for name, hits in inputs.hits.items()}
-    if not all(_is_against(order.above, order.below) and not _has_grades_in_order(order.levels) for order in orders.values()):
+    if not all(order.is_reversed() for order in orders.values()):
         return NOTHING_FOUND
     faults = [_fault(name, order.above, order.below) for name, order in orders.items()]
     return result_of_systems("every system ranks lower grades above higher ones", faults)
@@ -125,49 +105,10 @@ def _zeros_second(docs: list[str]) -> list[str]:
 def zeros_on_top(inputs: DoctorInput) -> CheckResult:
     """Whether every system ranks documents of grade 0 above relevant ones, although the grades are not reversed."""
     orders = {name: order_of(hits, inputs.rel) for name, hits in inputs.hits.items()}
-    if reversed_grades(inputs).count or not all(_is_against(order.relevant_above, order.zero_above) for order in orders.values()):
+    if reversed_grades(inputs).count or not all(is_against(order.relevant_above, order.zero_above) for order in orders.values()):
         return NOTHING_FOUND
     faults = [_fault(name, order.relevant_above, order.zero_above) for name, order in orders.items()]
     return result_of_systems("every system ranks documents of grade 0 above relevant ones", faults)
-
-
-def order_of(hits: Hits, rel: int) -> GradeOrder:
-    """The pairs of one system."""
-    grades, count = np.unique(hits.grades[hits.grades >= 0]), len(hits.queries)
-    by_query, levels = np.zeros((4, count), dtype=np.int64), np.zeros((len(grades),) * 2, dtype=np.int64)
-    higher, zero = grades[:, None] > grades, grades == 0
-    good = grades >= max(rel, 1)
-    for at in range(count):
-        part = slice(int(hits.offsets[at]), int(hits.offsets[at + 1]))
-        pairs = _pairs(hits.ranks[part], hits.grades[part], grades)
-        masks = higher, higher.T, np.outer(good, zero), np.outer(zero, good)
-        by_query[:, at] = [pairs[mask].sum() for mask in masks]
-        levels += pairs
-    above, below, relevant_above, zero_above = by_query
-    return GradeOrder(above, below, relevant_above, zero_above, levels)
-
-
-def _pairs(ranks: IntArray, judged: IntArray, grades: IntArray) -> IntArray:
-    """How often a grade (row) is above another (column) in one ranking."""
-    ordered = judged[np.argsort(ranks, kind="stable")]
-    is_grade = (ordered[ordered >= 0, None] == grades).astype(np.int64)
-    before = np.cumsum(is_grade, axis=0) - is_grade
-    pairs: IntArray = before.T @ is_grade
-    return pairs
-
-
-def _is_against(right: IntArray, wrong: IntArray) -> bool:
-    """Whether significantly more queries contradict the grades than agree with them, by a sign test."""
-    # By query, as pairs of the same query depend on each other.
-    for_them, against = int(np.sum(right > wrong)), int(np.sum(wrong > right))
-    return against > 0 and against - for_them >= Z_99 * math.sqrt(against + for_them)
-
-
-def _has_grades_in_order(levels: IntArray) -> bool:
-    """Whether two grades with enough pairs are in the right order by more than a standard error."""
-    right, wrong = np.tril(levels, -1), np.triu(levels, 1).T
-    total = right + wrong
-    return bool(np.any((total >= _MIN_PAIRS) & (right - wrong > np.sqrt(total))))
 
 
 def _fault(name: str, right: IntArray, wrong: IntArray) -> SystemFault:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankproof._align.hits import Hits
-from rankproof._analysis.doctor.check import Z_99, CheckResult, DoctorInput, SystemFault, doctor_check, result_of_systems
+from rankproof._analysis.doctor.check import CheckResult, DoctorInput, SystemFault, doctor_check, result_of_systems
+from rankproof._analysis.grade_order import Z_99
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.run import Run
 
