@@ -110,7 +110,7 @@ def test_json_has_the_decision_and_every_table_and_csv_all_numbers(capsys: pytes
     out, _ = shown(capsys, *files, "-m", "RR,Success@1", "--baseline", "first", "--format", "csv", *QUICK)
     rows = list(csv.DictReader(out.splitlines()))
     assert [float(row["p adjusted"]) for row in rows] == [row["p adjusted"] for row in tables[4]["rows"]]
-    lows = [float(row["95% CI low"]) if row["interval low"] else None for row in rows]
+    lows = [float(row["95% CI low"]) if row["95% CI low"] else None for row in rows]
     assert lows == [row["95% CI"] and row["95% CI"][0] for row in tables[4]["rows"]]
     assert None in lows
 

@@ -63,7 +63,7 @@ def loaded_modules(verbs: Sequence[str], files: Sequence[str]) -> dict[str, list
     return {verb: names for verb, *names in map(str.split, done.stderr.splitlines())}
 
 
-@pytest.mark.parametrize(("verb", "most"), [("eval", 92), ("compare", 140)])
+@pytest.mark.parametrize(("verb", "most"), [("eval", 78), ("compare", 140)])
 def test_a_command_on_run_files_loads_few_modules(files: list[str], verb: str, most: int) -> None:
     assert len(loaded_modules([verb], files)[verb]) <= most
 
