@@ -112,7 +112,7 @@ fuzz-python: $(VENV)/test.stamp ## fuzz the public functions of Python with athe
 	$(BIN)/python -m tools.fuzz.guided $(SECONDS)
 	cat tools/fuzz/work/guided/report.txt
 
-attacks: $(VENV)/test.stamp ## hostile files, servers, stores, caches, model folders, requests and plug-ins
+attacks: $(VENV)/test.stamp ## hostile files, servers, stores, caches, models, results, requests and plug-ins
 	$(BIN)/python -m tools.attacks.files
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.servers
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.stores
@@ -120,9 +120,11 @@ attacks: $(VENV)/test.stamp ## hostile files, servers, stores, caches, model fol
 	$(BIN)/python -m tools.attacks.result_edits
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.model_apis
 	$(BIN)/python -m tools.attacks.cache
+	PYTHONPATH=tests $(BIN)/python -m tools.attacks.judgement_logs
 	$(BIN)/python -m tools.attacks.web
 	$(BIN)/python -m tools.attacks.agent
 	$(BIN)/python -m tools.attacks.plugins
+	$(BIN)/python -m tools.attacks.pytest_plugin
 
 kills: $(VENV)/test.stamp ## kill commands KILLS times (100) at random moments and check what they leave
 	$(BIN)/rankproof models get wordllama

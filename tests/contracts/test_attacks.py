@@ -40,3 +40,21 @@ def test_a_fault_of_a_model_api_is_not_silent_in_any_command(kind: str, name: st
         tried = [(verb, list(attempt.failures())) for verb, _, attempt in attempts(api, tmp_path, range(0, 100, 25))]
     assert {verb for verb, _ in tried} == {"run", "tune", "workbench"}
     assert [verb for verb, failures in tried if failures] == []
+
+
+@pytest.mark.slow
+def test_no_grade_is_confirmed_once_the_log_of_three_people_has_changed(tmp_path: Path) -> None:
+    from tools.attacks.judgement_logs import ATTACKS, failures
+
+    assert ATTACKS
+    for at, attack in enumerate(ATTACKS.values()):
+        assert failures(tmp_path / str(at), attack) == []
+
+
+def test_an_edit_of_any_value_of_a_document_is_tried_once() -> None:
+    from tools.attacks.result_edits import edits
+
+    document = {"a": 1, "b": [True, None], "c": {"d": "x"}}
+    edited = [repr(changed) for _, changed in edits(document)]
+    assert len(edited) == len(set(edited)) == 2 + 1 + 3 + 3 + 1 + 2
+    assert repr(document) not in edited

@@ -53,21 +53,25 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     qrels, run, baseline = (str(folder / name) for name in ("qrels.txt", "good.run", "baseline.json"))
     assert main(["gate", qrels, run, "--save", baseline, "-m", "nDCG@10", "--quiet"]) == 0
     (folder / "test_search.py").write_text(TESTS, "utf-8")
-    plugin = [] if _is_installed() else ["-p", "pytest_rankproof"]
     records = ["--junitxml=tests.xml", "-o", "junit_logging=system-out"]
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", *plugin, *records, "test_search.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-rA",
+        "-p",
+        "pytest_rankproof",
+        *records,
+        "test_search.py",
+    ]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8")
     cases = ElementTree.parse(folder / "tests.xml").findall(".//testcase")
     failures = {case.attrib["name"]: "".join(failure.text or "" for failure in case.findall("failure")) for case in cases}
     printed = {case.attrib["name"]: case.findtext("system-out") or "" for case in cases}
     assert len(cases) == 6, ran.stdout
     return Done(ran.stdout, failures, printed)
-
-
-def _is_installed() -> bool:
-    from importlib.metadata import entry_points
-
-    return any(point.value == "pytest_rankproof" for point in entry_points(group="pytest11"))
 
 
 @pytest.mark.slow
