@@ -71,7 +71,7 @@ def judgements(grades: Grades, tops: Tops, pair: Sequence[str], depth: int, *, z
         relative = relative_of(name, other, tops)
         for kind, depths in (
             ("one", {name: depth}),
-            ("top 3 of one", {name: round(SHARE_OF_OTHER * depth)}),
+            ("top 3 of one", {name: max(1, round(SHARE_OF_OTHER * depth))}),
             ("10+3", {name: depth, other: round(SHARE_OF_OTHER * depth)}),
             (POOLS[-1], {name: depth, relative: depth}),
         ):

@@ -1,12 +1,13 @@
 """A random ranking's expected value: against every order of a small corpus, and against simulation of larger ones."""
 
+import math
 from itertools import permutations
 
 import numpy as np
 import pytest
 
 from rankproof import evaluate
-from rankproof._analysis.chance import expected_value
+from rankproof._analysis.chance import ChanceValues, expected_value
 from rankproof.measures import parse_measure
 from rankproof.plugins import RandomRanking
 
@@ -78,3 +79,13 @@ def test_millions_of_documents_are_no_trouble() -> None:
 def test_a_corpus_of_one_relevant_document_has_the_value_1_by_chance(measure: str) -> None:
     assert parse_measure(measure).chance(RandomRanking((1,), 1)) == 1.0
     assert parse_measure(measure).chance(RandomRanking((0,), 1)) == 0.0
+
+
+@pytest.mark.parametrize("highest", [0.01, 0.5, 1.0])
+def test_the_tail_of_many_queries_is_that_of_the_whole_distribution(highest: float) -> None:
+    values = np.random.default_rng(1).random(1500) * highest
+    whole = np.ones(1)
+    for chance in values.tolist():
+        whole = np.concatenate([whole * (1 - chance), [0.0]]) + np.concatenate([[0.0], whole * chance])
+    for hits in (0, 7, int(values.sum()), 1500):
+        assert ChanceValues(values).p_at_most(hits) == min(1.0, math.fsum(whole[: hits + 1].tolist()))

@@ -131,7 +131,7 @@ def test_the_arithmetic_is_that_of_the_reference_and_nuggets_that_count() -> Non
 def test_sums_of_scores_add_up(results: ExperimentResult) -> None:
     for query in ("q1", "q2", "q4"):
         (line,) = [one for one in sentences(results, "Faithfulness", query, "short") if re.search(r" = [\d.]+\.$", one)]
-        shape = r"\(?([\d. +]+)\)?(?: words in the contexts)? / (\d+) (?:claims|words? of the one claim) = ([\d.]+)\."
+        shape = r"\(?([\d. +]+)\)?(?: words? in the contexts)? / (\d+) (?:claims|words? of the one claim) = ([\d.]+)\."
         terms, number, value = re.fullmatch(shape, line).groups()  # type: ignore[union-attr]
         assert sum(map(float, terms.split(" + "))) / int(number) == pytest.approx(float(value), abs=0.005)
 

@@ -164,6 +164,16 @@ def test_a_drop_that_depends_on_unjudged_documents_is_unsure(tmp_path: Path) -> 
     )
 
 
+def test_a_rise_is_unsure_if_only_a_deeper_top_of_the_new_build_was_judged(tmp_path: Path) -> None:
+    judged = {one: {f"{one}-r0": 1, f"{one}-r1": 1} for one in QUERIES}
+    before = {one: [f"{one}-r1" if at % 2 else f"{one}-o", "x", "y"] for at, one in enumerate(QUERIES)}
+    rp.gate(judged, {"s": before}, "P@1", save=tmp_path / "base.json")
+    (rise,) = (check for check in rp.gate(judged, {"s": NEW}, baseline=tmp_path / "base.json").checks if check.kind == "drop")
+    assert rise.result == "unsure"
+    assert "the baseline may not have been judged. Perhaps only the top 5 of s was; of the other documents" in rise.sentence
+    assert "in the top 1 of the baseline 0 of 30 are known to be relevant." in rise.sentence
+
+
 def test_complete_judgements_make_unjudged_documents_worthless(tmp_path: Path) -> None:
     assert ranked(NEW, tmp_path / "base.json", "complete").outcome == "failed"
 

@@ -84,13 +84,21 @@ def test_the_table_of_two_agents_says_what_their_searches_took(tmp_path: Path) -
 
 
 def test_the_difference_of_evidence_has_an_interval_of_paired_questions(tmp_path: Path) -> None:
-    half = [agent_row(f"s{n}", ("oslo", [FIRST]), ("norway", [OTHER] if n else [SECOND])) for n in range(3)]
-    table = search_calls_table(answer_input(logs(tmp_path, good=GOOD, half=half)), "good")
+    names = [f"s{n}" for n in range(15)]
+    good = [agent_row(name, ("oslo", [FIRST, SECOND])) for name in names]
+    half = [agent_row(name, ("oslo", [FIRST]), ("norway", [OTHER] if n < 12 else [SECOND])) for n, name in enumerate(names)]
+    table = search_calls_table(answer_input(logs(tmp_path, good=good, half=half)), "good")
     assert table is not None
     interval = table.records()[1]["vs good (95% CI)"]
     assert isinstance(interval, tuple)
-    assert interval[0] == -1.0
-    assert interval[1] > -1 / 3
+    assert interval[0] < -0.4 < interval[1] < 0
+
+
+def test_a_difference_of_evidence_in_few_questions_has_no_interval(tmp_path: Path) -> None:
+    half = [agent_row(f"s{n}", ("oslo", [FIRST]), ("norway", [OTHER] if n else [SECOND])) for n in range(3)]
+    table = search_calls_table(answer_input(logs(tmp_path, good=GOOD, half=half)), "good")
+    assert table is not None
+    assert "vs good (95% CI)" not in table.records()[1]
 
 
 def test_systems_with_one_call_per_answer_have_no_table(tmp_path: Path) -> None:

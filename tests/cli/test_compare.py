@@ -223,6 +223,16 @@ def test_the_output_may_be_a_file_and_never_an_input(
     assert "would overwrite" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("name", "format"), [("a.csv", "csv"), ("a.json", "json"), ("a.md", "markdown"), ("a", "table")])
+@pytest.mark.parametrize("behind", [[], ["--format", "latex"]])
+def test_the_end_of_the_name_of_a_file_chooses_the_format(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[str], name: str, format: str, behind: list[str]
+) -> None:
+    assert main(["compare", *files, *QUICK, "-o", str(tmp_path / name), *behind]) == 0
+    assert main(["compare", *files, *QUICK, "-o", str(tmp_path / "b"), "--format", *(behind[1:] or [format])]) == 0
+    assert (tmp_path / name).read_text() == (tmp_path / "b").read_text()
+
+
 def test_letters_stand_raised_in_latex_and_markdown_and_beside_the_value_in_text() -> None:
     tables = [table for table in comparison_tables(result_of(SYSTEMS), **FAST) if table.name == "letters"]
     value = f"{sum(SYSTEMS['good']['nDCG@10']) / 60:.4f}"

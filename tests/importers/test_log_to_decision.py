@@ -77,6 +77,22 @@ def test_logs_without_reference_contexts_are_compared_their_answers_measured_and
     assert f"rankproof judge {tmp_path / 'results'}" in written
 
 
+def test_the_searches_of_an_agent_come_through_a_run(tmp_path: Path) -> None:
+    calls = [{"query": "q", "contexts": ["no"], "tokens": 5, "elapsed_ms": 80}, {"query": "r", "contexts": ["yes"]}]
+    row = {"question": "q?", "answer": "a", "answers": ["a"], "reference_contexts": ["yes"], "searches": calls}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    assert main(["import", str(tmp_path / "a.jsonl"), "-o", str(tmp_path / "rag")]) == 0
+    for _ in range(2):
+        assert main(["run", str(tmp_path / "rag" / "experiment.toml"), "-o", str(tmp_path / "results"), "--no-report"]) == 0
+        (system,) = load_results(str(tmp_path / "results")).system_runs
+        assert system.answers is not None
+        (answer,) = system.answers.values()
+        assert [(call.query, len(call.returned), call.tokens, call.elapsed_ms) for call in answer.searches or ()] == [
+            ("q", 1, 5.0, 80.0),
+            ("r", 1, None, None),
+        ]
+
+
 @pytest.fixture
 def stage(tmp_path: Path) -> RunFile:
     (tmp_path / "a.run").write_text("q1 Q0 d1 1 2.0 a\nq1 Q0 d2 2 1.0 a\nq2 Q0 d2 1 1.0 a\n")

@@ -112,6 +112,10 @@ def test_a_judge_with_an_unknown_name_ships_nothing_until_the_user_says_that_peo
     assert shown.startswith("By acme-grader and other (not checked by people), good leads")
     assert "Whether acme-grader and other are machines is not known: --labels-by people if people judged." in shown
     assert "Ship" not in shown
+    assert main(["doctor", str(qrels), str(runs["good"])]) == 0
+    doctor = " ".join(capsys.readouterr().out.split())
+    assert "acme-grader, a person or a machine (20)" in doctor
+    assert "unknown:" not in doctor
     assert main(["gate", str(qrels), str(runs["good"]), "-m", measure, "--threshold", f"{measure}>=0.5"]) == 0
     assert "are machines is not known: --labels-by people if people judged." in " ".join(capsys.readouterr().out.split())
     assert main(["compare", *files, "--judgements", "complete", "--labels-by", "people"]) == 0

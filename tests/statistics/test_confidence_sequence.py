@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rankproof._statistics.confidence_sequence import (
     SRM_ALARM,
+    changing_share_evidence,
     decision_chance,
     growth_needed,
     interval_width,
@@ -140,3 +141,17 @@ def test_the_evidence_against_a_share_rarely_ever_alarms() -> None:
             share_evidence([int(first), 100 * at - int(first)], [0.5, 0.5]) >= SRM_ALARM for at, first in enumerate(firsts, 1)
         )
     assert alarms <= 0.04 * 100
+
+
+def test_equal_shares_of_parts_are_hardly_ever_an_alarm_at_any_look_and_changed_ones_mostly() -> None:
+    random = np.random.default_rng(3)
+
+    def days(*shares: float) -> list[list[int]]:
+        return [[int(own := random.binomial(100, share)), 100 - int(own)] for share in shares]
+
+    for share in (0.5, 0.1):
+        logs = [days(*[share] * 30) for _ in range(60)]
+        ever = [any(changing_share_evidence(log[:look], (0.5, 0.5)) >= SRM_ALARM for look in range(2, 31, 4)) for log in logs]
+        assert sum(ever) <= 2
+    changed = [changing_share_evidence(days(*[0.4] * 7, *[0.6] * 7), (0.5, 0.5)) >= SRM_ALARM for _ in range(60)]
+    assert sum(changed) >= 50

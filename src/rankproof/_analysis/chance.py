@@ -36,9 +36,15 @@ class ChanceValues:
         """The probability of at most this many successes, if the values are success probabilities (Poisson binomial)."""
         # Exact by convolution: the normal approximation is too coarse for tails of few queries.
         chances = np.ones(1)
-        for chance in self.values.tolist():
+        for at, chance in enumerate(self.values.tolist(), start=1):
             chances = np.concatenate([chances * (1 - chance), [0.0]]) + np.concatenate([[0.0], chances * chance])
+            # Numbers of successes with the chance 0.0 keep it: without them the time would grow with the square of the queries.
+            if at % _STEPS_BETWEEN_CUTS == 0:
+                chances = chances[: np.flatnonzero(chances)[-1] + 1]
         return min(1.0, math.fsum(chances[: hits + 1].tolist()))
+
+
+_STEPS_BETWEEN_CUTS = 64
 
 
 def chance_notes(inputs: AnalysisInput) -> tuple[str, ...]:

@@ -29,9 +29,10 @@ class GradeOrder:
     zero_above: IntArray
     levels: IntArray
 
-    def is_reversed(self, least_z: float = Z_99) -> bool:
+    @property
+    def is_reversed(self) -> bool:
         """Whether lower grades are above higher ones in significantly many queries, and no two grades are in order."""
-        return is_against(self.above, self.below, least_z) and not _has_grades_in_order(self.levels)
+        return is_against(self.above, self.below) and not _has_grades_in_order(self.levels)
 
 
 def order_of(hits: Hits, rel: int) -> GradeOrder:
@@ -59,11 +60,11 @@ def _pairs(ranks: IntArray, judged: IntArray, grades: IntArray) -> IntArray:
     return pairs
 
 
-def is_against(right: IntArray, wrong: IntArray, least_z: float = Z_99) -> bool:
+def is_against(right: IntArray, wrong: IntArray) -> bool:
     """Whether significantly more queries contradict the grades than agree with them, by a sign test."""
     # By query, as pairs of the same query depend on each other.
     for_them, against = int(np.sum(right > wrong)), int(np.sum(wrong > right))
-    return against > 0 and against - for_them >= least_z * math.sqrt(against + for_them)
+    return against > 0 and against - for_them >= Z_99 * math.sqrt(against + for_them)
 
 
 def _has_grades_in_order(levels: IntArray) -> bool:

@@ -164,12 +164,13 @@ def online(
         most_sessions=most_sessions,
         window=window * 3600,
     )
-    search_log = read_search_log(opened_source(log), read)
     if value is not None:
         from rankproof._analysis.online.value import ValueOptions, value_of_rankings
 
-        how = ValueOptions(estimator, clip, baseline, options.clicks, expect)
-        return value_of_rankings(search_log, _rankings_by_text(value, dataset), how)
+        how, rankings = ValueOptions(estimator, clip, baseline, options.clicks, expect), _rankings_by_text(value, dataset)
+        # The log has no name here, so that it can be freed once its impressions are counted.
+        return value_of_rankings(read_search_log(opened_source(log), read), rankings, how)
+    search_log = read_search_log(opened_source(log), read)
     result = analyse_log(search_log, options)
     if record is not None:
         from rankproof._analysis.online.history import record_result

@@ -16,7 +16,7 @@ from rankproof._cli.terminal import (
     add_format_option,
     add_measures_option,
     add_name_option,
-    add_output_option,
+    add_table_file_option,
     check_output,
     write_or_show,
 )
@@ -106,7 +106,7 @@ def add_analysis_options(parser: argparse.ArgumentParser, inputs_help: str = INP
     """Adds the inputs of an analysis and its output format."""
     group = add_input_options(parser, "output", inputs_help)
     add_format_option(group)
-    add_output_option(group)
+    add_table_file_option(group)
 
 
 def add_input_options(parser: argparse.ArgumentParser, title: str, inputs_help: str = INPUTS_HELP) -> argparse._ArgumentGroup:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rankproof._cli.flags import add_flag, add_flags, add_option, judgement_options, query_ids, settings_by_name, values_of
-from rankproof._cli.terminal import add_measures_option, add_name_option, add_output_option
+from rankproof._cli.terminal import add_measures_option, add_name_option, add_table_file_option
 from rankproof._data.validation import BY
 from rankproof._evaluation.options import EvaluateArguments, ReadArguments
 from rankproof._render.formats import RESULT_FORMATS
@@ -37,7 +37,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--format", choices=RESULT_FORMATS, default="table", metavar="FORMAT", help="output format (table): %(choices)s"
     )
-    add_output_option(group)
+    add_table_file_option(group)
     add_name_option(group, "the name of a system, once for each run")
     group.add_argument("--sample", action="store_true", help="evaluate the built-in sample")
 

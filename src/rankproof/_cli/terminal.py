@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rankproof._data.text import MinorNote, pluralise
 from rankproof._render.formats import RenderOptions
@@ -219,6 +219,24 @@ def add_output_option(
 ) -> None:
     """Adds the option that names the output."""
     group.add_argument("-o", "--output", metavar=metavar, help=about)
+
+
+_FORMAT_OF = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
+
+
+class _TableFile(argparse.Action):
+    """The file of the tables; the end of its name chooses their format, as --format behind it does too."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None) -> None:
+        namespace.output = values
+        if namespace.format == FORMATS[0]:
+            namespace.format = _FORMAT_OF.get(os.path.splitext(values)[1].lower(), FORMATS[0])
+
+
+def add_table_file_option(group: argparse._ActionsContainer) -> None:
+    """Adds the option that names a file for the tables."""
+    about = "write to a file instead of standard output; .csv, .json, .md and .tex choose the format"
+    group.add_argument("-o", "--output", metavar="FILE", action=_TableFile, help=about)
 
 
 def add_measures_option(group: argparse._ArgumentGroup, examples: str = "nDCG@10,RR,P@5") -> None:

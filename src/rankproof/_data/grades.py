@@ -226,10 +226,17 @@ def checked_grade_map(grades: Any) -> GradeMap | None:
     return grades
 
 
+_UNKNOWN = "unknown:"
+
+
+def judge_name(label: str) -> str:
+    """The label of a machine judge, or the name of a judge of unknown kind."""
+    return label.removeprefix(_UNKNOWN)
+
+
 def _judge_text(label: str) -> str:
     """The label of a machine judge, or a name of which nobody knows whether it is one."""
-    name = label.removeprefix("unknown:")
-    return for_message(label) if name == label else f"{for_message(name)}, a person or a machine"
+    return f"{for_message(judge_name(label))}{', a person or a machine' if label.startswith(_UNKNOWN) else ''}"
 
 
 def describe_judges(judge_labels: Mapping[str, int], judgements: int) -> str:
@@ -240,6 +247,11 @@ def describe_judges(judge_labels: Mapping[str, int], judgements: int) -> str:
         for label, count in judge_labels.items()
     )
     rest = judgements - made
-    others = "none by people" if not rest else f"{rest} by people: human and machine judgements are mixed"
+    are_unknown = any(label.startswith(_UNKNOWN) for label in judge_labels)
+    others = (
+        f"none {'known to be ' if are_unknown else ''}by people"
+        if not rest
+        else f"{rest} by people: human and machine judgements are mixed"
+    )
     mixed = "; several judges are mixed" if len(judge_labels) > 1 else ""
     return f"{made} of {judgements} judgements were made by {by}, {others}{mixed}"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._data.answers import Answer, AnswerUsage
+from rankproof._data.answers import Answer, AnswerUsage, SearchCall
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.ordering import Ranking
 from rankproof._data.replies import RecordedReply, ReusedReplies
@@ -215,8 +215,9 @@ def answers_from_json(values: Sequence[Mapping[str, object]]) -> list[Answer]:
 
 def _answer_from_json(value: Mapping[str, Any]) -> Answer:
     parts: dict[str, Any] = {name: tuple(part) if isinstance(part, list) else part for name, part in value.items()}
-    usage = parts.pop("usage", None)
-    return Answer(**parts, usage=None if usage is None else AnswerUsage(**usage))
+    usage, searches = parts.pop("usage", None), parts.pop("searches", None)
+    calls = None if searches is None else tuple(SearchCall(**{**call, "returned": tuple(call["returned"])}) for call in searches)
+    return Answer(**parts, usage=None if usage is None else AnswerUsage(**usage), searches=calls)
 
 
 def _json_bytes(value: object) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

@@ -134,12 +134,6 @@ class CandidateTable:
         scores[self.places[self.spans[run]]] = self.values[self.spans[run]]
         return scores
 
-    def ranks_of(self, run: int) -> IntArray:
-        """The rank of each candidate in one run, from 1; 0 if the run does not have it."""
-        ranks = np.zeros(self.size, np.int64)
-        ranks[self.places[self.spans[run]]] = self.row_ranks[self.spans[run]]
-        return ranks
-
     def shown(self, depth: int) -> BoolArray:
         """Whether each run has each candidate among its first ones."""
         whole = np.zeros((self.runs, self.size), np.bool_)

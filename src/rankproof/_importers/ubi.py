@@ -12,7 +12,7 @@ from itertools import islice
 
 import numpy as np
 
-from rankproof._data.arrays import BoolArray, IntArray, distinct_numbers
+from rankproof._data.arrays import BoolArray, IntArray, distinct_numbers, list_places, read_only, repeat_each
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import Judgement, make_judge_label
 from rankproof._data.run import Run
@@ -326,11 +326,23 @@ class _ClickedLists:
         query = self.query[shown]
         codes, first = np.unique(query, return_index=True)
         last = shown[::-1][np.unique(query[::-1], return_index=True)[1]]
-        rankings = {}
-        for at in np.argsort(first).tolist():
-            docs = self._shown[self._offsets[last[at]] : self._offsets[last[at] + 1]]
-            rankings[keys[codes[at]]] = [self._docs[doc] for doc in docs.tolist() if doc >= 0]
-        return Run(rankings, name=SYSTEM, source=SYSTEM)
+        at = np.argsort(first)
+        lists = last[at]
+        lengths = self._lengths[lists]
+        rows = list_places(lengths) + repeat_each(self._offsets[lists], lengths)
+        of_list, docs = repeat_each(np.arange(len(lists)), lengths), self._shown[rows]
+        of_list, docs = of_list[docs >= 0], docs[docs >= 0]
+        lengths = np.bincount(of_list, minlength=len(lists))
+        ranks = list_places(lengths) + 1
+        return Run.from_columns(
+            name=SYSTEM,
+            queries=tuple(keys[query] for query in codes[at].tolist()),
+            offsets=read_only(np.concatenate([[0], np.cumsum(lengths)])),
+            docs=tuple(map(self._docs.__getitem__, docs.tolist())),
+            scores=read_only(-ranks.astype(np.float64)),
+            ranks=read_only(ranks),
+            source=SYSTEM,
+        )
 
 
 def _judgements(

@@ -18,7 +18,7 @@ from rankproof._data.claims import ClaimVerdict
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.decision_rule import group_means
-from rankproof._statistics.intervals import Interval, bounded_mean_interval, mean_interval
+from rankproof._statistics.intervals import Interval, bounded_mean_interval, enough_differ, mean_interval
 from rankproof.measures._base import Measure, worst_value
 
 SEARCH_CALLS_TABLE = "search_calls"
@@ -134,7 +134,8 @@ def _difference(
     sessions = sessions_of(both, answer_input.inputs.texts)
     if sessions is not None:
         apart, weights = group_means(apart, None, np.unique(np.array(sessions), return_inverse=True)[1])
-    return mean_interval(apart, level=level, weights=weights, within=(-1.0, 1.0)) if both else None
+    has_interval = bool(both) and enough_differ(apart, weights)
+    return mean_interval(apart, level=level, weights=weights, within=(-1.0, 1.0)) if has_interval else None
 
 
 PLACES = 5

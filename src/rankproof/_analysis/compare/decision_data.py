@@ -37,8 +37,6 @@ from rankproof.measures._base import Measure
 Copies = Mapping[str, str]
 """The systems that have the same rankings or answers as another, each with the system that stands for it."""
 _MIN_SHARE_WITH_NON_RELEVANT = 0.5
-_LEAST_Z = 1.645
-"""Grades are reversed if each system contradicts them at 95% (one-sided): all systems must agree."""
 _QUERIES_OF_GRADES = 500
 """Of more queries, every n-th shows whether grades are reversed."""
 _MAX_LISTS = 20_000
@@ -256,7 +254,10 @@ def are_grades_reversed(inputs: AnalysisInput, joined: JoinedValues) -> bool:
         Qrels.of_checked({query: dict(inputs.qrels[query]) for query in queries}, source=inputs.qrels.source), options
     )
     runs = (run_of_queries(inputs.runs, name, counted) for name in joined.systems)
-    return all(order_of(align(judged, run, run.name, options), inputs.rel).is_reversed(_LEAST_Z) for run in runs)
+    hits = (align(judged, run, run.name, options) for run in runs)
+    # Documents of grade 0 may be ranked high because they were chosen to be hard.
+    relevant = (replace(own, grades=np.where(own.grades > 0, own.grades, -1)) for own in hits)
+    return all(order_of(own, inputs.rel).is_reversed for own in relevant)
 
 
 def values_by_rank(inputs: AnalysisInput, joined: JoinedValues) -> FloatArray | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 from bisect import bisect_left
@@ -191,13 +190,10 @@ class TopDocuments:
         return OwnDocuments(self.systems[system], int(known.sum()), int(relevant.sum()), int(own.sum()))
 
     def relevant_share(self, system: int, rival: int) -> float:
-        """The relevant share of the system's own documents, down to the rank of nearly every relevant one."""
-        own, ranks = self.own(system, rival), self.table.ranks_of(system)
-        found = np.sort(ranks[own & self.relevant])
-        if not len(found):
-            return 0.0
-        counted = own & (ranks <= found[math.ceil(_NEARLY_ALL * len(found)) - 1])
-        return float((counted & self.relevant).sum() / counted.sum())
+        """The relevant share of the system's own documents, down to the last rank at which any document is known."""
+        own, ranks = self.own(system, rival), self.table.ranks[system]
+        own &= ranks <= ranks[self.relevant & self.tops[system]].max(initial=0)
+        return float((own & self.relevant).sum() / max(int(own.sum()), 1))
 
 
 def _edge(known: IntArray, shown: IntArray, first: int, fewest: int) -> int | None:

@@ -237,7 +237,7 @@ def _faithful(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
         words = claim_words(counted[0].claim)
         shared = round(counted[0].credit * len(words))
         if words and math.isclose(shared / len(words), counted[0].credit):
-            return f"{shared} words in the contexts / {pluralise(len(words), 'word')} of the one claim"
+            return f"{pluralise(shared, 'word')} in the contexts / {pluralise(len(words), 'word')} of the one claim"
     return _sum(counted)
 
 

@@ -67,7 +67,7 @@ class ShownDocuments:
         pairs, pair = keys[is_first], (np.cumsum(is_first) - 1).astype(np.int32)
         user = np.unique(sessions.user[counted], return_inverse=True)[1].astype(np.int32)
         query, variant, lengths = sessions.query[counted], sessions.variant[counted], sessions.lengths[counted]
-        return cls(log, query, user, variant, lengths, cell, clicked[rows], pair, rank, pairs)
+        return cls(log.without_rows(), query, user, variant, lengths, cell, clicked[rows], pair, rank, pairs)
 
     @cached_property
     def traffic(self) -> FloatArray:

@@ -16,6 +16,7 @@ from rankproof._analysis.online.tables import counts_table
 from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._data.table import Column, Table
 from rankproof._data.text import example_ids, percent, pluralise
+from rankproof._importers.search_log.columns import release_memory
 from rankproof._importers.search_log.log import SearchLog
 from rankproof._importers.search_log.options import CLICKS
 from rankproof._statistics.confidence_sequence import interval_width
@@ -100,6 +101,8 @@ def value_of_rankings(log: SearchLog, runs: Mapping[str, Rankings], options: Val
         fix = "name the column of the query with --set query=COLUMN, or log user_query"
         raise InputError("the log has no texts of queries, which rankings are about", fix=fix, source=log.sources[0])
     shown = ShownDocuments.of(log, options.clicks)
+    log = shown.log
+    release_memory()
     if not len(shown.cell):
         fix = "add the documents of each search: query_response_hit_ids, or a row for each one that was shown"
         raise InputError("the log lists no documents that were shown for a known query", fix=fix, source=log.sources[0])

@@ -10,7 +10,7 @@ from rankproof._cli.terminal import (
     Terminal,
     add_details_option,
     add_format_option,
-    add_output_option,
+    add_table_file_option,
     check_output,
     is_summary_view,
     summary_tables,
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group("output")
     add_format_option(group)
-    add_output_option(group)
+    add_table_file_option(group)
     add_details_option(group)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -142,6 +143,14 @@ class SearchLog:
         """The events on documents that were shown, of these actions."""
         codes = [self.actions.index(action) for action in actions if action in self.actions]
         return self.events.part(np.isin(self.events.action, codes) & (self.events.rank > 0))
+
+    def without_rows(self) -> SearchLog:
+        """The log with its names and counts, and no sessions and events, which take most of the memory."""
+        of_sessions = {column.name: getattr(self.sessions, column.name) for column in fields(Sessions)}
+        nothing: dict[str, Any] = {name: column[:0] for name, column in of_sessions.items() if isinstance(column, np.ndarray)}
+        nothing |= {name: of_sessions[name][:1] * 0 for name in ("offsets", "ranking_offsets")}
+        events = self.events.part(np.zeros(len(self.events), dtype=bool))
+        return replace(self, sessions=Sessions(**nothing), events=events, drops=())
 
     def dropped(self) -> tuple[str, ...]:
         """What was dropped, in words."""

@@ -18,7 +18,7 @@ from rankproof._analysis.doctor.check import (
 )
 from rankproof._analysis.grade_order import is_against, order_of
 from rankproof._data.arrays import IntArray
-from rankproof._data.grades import describe_judges
+from rankproof._data.grades import describe_judges, judge_name
 
 
 @doctor_check(
@@ -68,7 +68,9 @@ def one_grade(inputs: DoctorInput) -> CheckResult:
 def by_machines(inputs: DoctorInput) -> CheckResult:
     """Judgements by a language model or word overlap."""
     labels, count = inputs.qrels.judge_counts(), sum(map(len, inputs.qrels.values()))
-    return check_result(list(labels), count, describe_judges(labels, count) if labels else "", count=sum(labels.values()))
+    return check_result(
+        list(map(judge_name, labels)), count, describe_judges(labels, count) if labels else "", count=sum(labels.values())
+    )
 
 
 @doctor_check(
@@ -82,7 +84,7 @@ def by_machines(inputs: DoctorInput) -> CheckResult:
 def reversed_grades(inputs: DoctorInput) -> CheckResult:
     """Whether every system ranks lower grades above higher ones, for all grades."""
     orders = {name: order_of(hits, inputs.rel) for name, hits in inputs.hits.items()}
-    if not all(order.is_reversed() for order in orders.values()):
+    if not all(order.is_reversed for order in orders.values()):
         return NOTHING_FOUND
     faults = [_fault(name, order.above, order.below) for name, order in orders.items()]
     return result_of_systems("every system ranks lower grades above higher ones", faults)
