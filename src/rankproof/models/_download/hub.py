@@ -6,12 +6,10 @@ import http.client
 import os
 import re
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from rankproof._io.strict_json import read_json_object
@@ -146,7 +144,6 @@ def call_with_timeout(seconds: float, call: Callable[[], Any]) -> Any:
 _BLOCK_BYTES = 1 << 20
 _LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 _ACCESS_DENIED = {401, 403}
-_REDIRECT_HEADERS = ("X-Repo-Commit", "X-Linked-Etag")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -204,11 +201,17 @@ class HubClient:
 
     def request(self, path: str) -> HubResponse | None:
         """The response with the file, None if the file does not exist."""
+        # Naming models imports this module, and these take longer than all the rest.
+        import urllib.error
+        import urllib.request
+
+        from rankproof.models._download.redirects import Redirects
+
         url = f"{self.endpoint}/{path}"
         request = urllib.request.Request(url, headers={"User-Agent": "rankproof", "Accept-Encoding": "identity"})
         if self.token and _is_https_or_loopback(url):
             request.add_unredirected_header("Authorization", f"Bearer {self.token}")
-        redirects = _Redirects()
+        redirects = Redirects()
         try:  # the lookup of a host name has no timeout of its own
             body = call_with_timeout(
                 self.first_response_timeout, lambda: urllib.request.build_opener(redirects).open(request, timeout=self.timeout)
@@ -221,32 +224,6 @@ class HubClient:
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise _download_error(url, _error_reason(error)) from None
         return HubResponse(url, body, redirects.carried)
-
-
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects, never from HTTPS to HTTP; the token is sent to the same host only."""
-
-    def __init__(self) -> None:
-        self.carried: dict[str, str] = {}
-
-    def redirect_request(
-        self,
-        request: urllib.request.Request,
-        body: IO[bytes],
-        code: int,
-        reason: str,
-        headers: http.client.HTTPMessage,
-        target: str,
-    ) -> urllib.request.Request | None:
-        self.carried |= {name: headers[name] for name in _REDIRECT_HEADERS if headers.get(name)}
-        here, there = urlsplit(request.full_url), urlsplit(target)
-        if here.scheme == "https" and there.scheme != "https":
-            raise ValueError("the hub redirects to an address without HTTPS")
-        following = super().redirect_request(request, body, code, reason, headers, target)
-        token = request.get_header("Authorization")
-        if following is not None and token and (here.scheme, here.netloc) == (there.scheme, there.netloc):
-            following.add_unredirected_header("Authorization", token)
-        return following
 
 
 def _is_https_or_loopback(url: str) -> bool:
