@@ -158,6 +158,15 @@ def changing_shares(log: SearchLog, assignment: Assignment, shares: Sequence[flo
 _CONSTANT_SHARES = "give the variants the same shares at all times, and start again"
 
 
+def _shares_change(assignment: Assignment, times: FloatArray, rows: BoolArray, shares: Sequence[float]) -> bool:
+    """Whether the shares of the variants change by day among the users of these sessions alone."""
+    users = np.unique(assignment.users[rows])
+    first = np.full(len(assignment.variant_of), np.inf)
+    np.minimum.at(first, assignment.users[rows], times[rows])
+    counts = _counts_by(first[users] // _DAY, assignment.variant_of[users], len(assignment.variants))[1]
+    return changing_share_evidence(counts.tolist(), shares) >= SRM_ALARM
+
+
 def _first_times(assignment: Assignment, times: FloatArray) -> FloatArray:
     first = np.full(len(assignment.variant_of), np.inf)
     np.minimum.at(first, assignment.users, times)
@@ -346,7 +355,7 @@ def _ranks_apart(clicks: Events) -> Codes:
     return clicks.rank[both] - clicks.named_rank[both]
 
 
-def late_variants(log: SearchLog, assignment: Assignment) -> Iterator[str]:
+def late_variants(log: SearchLog, assignment: Assignment, shares: Sequence[float]) -> Iterator[str]:
     """That a variant comes later than the others, or ends earlier."""
     times = log.sessions.time[assignment.sessions]
     if np.isnan(times).any():
@@ -360,11 +369,14 @@ def late_variants(log: SearchLog, assignment: Assignment) -> Iterator[str]:
             missing = int(np.argmax(arrivals == at))
             if missing * np.log1p(-min(share[at], 1 - 1e-12)) < np.log(_LATE):
                 limit = times[variant == at].min() if words == "starts later" else times[variant == at].max()
+                is_start = words == "starts later"
                 fix = (
                     f"compare from then on with --since {shown_instant(float(limit))}"
-                    if words == "starts later"
+                    if is_start
                     else "leave out the rows after it"
                 )
+                if _shares_change(assignment, times, times >= limit if is_start else times <= limit, shares):
+                    fix = _CONSTANT_SHARES
                 yield f"{for_message(name)} {words} than the other variants, at {shown_instant(float(limit))}: {fix}"
 
 
