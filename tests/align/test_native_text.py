@@ -140,9 +140,9 @@ def test_text_qrels_equal_the_python_ones_and_are_none_where_those_are_rejected(
         found = native_qrels(source)
     wanted = outcome(lambda: trec.read_plain_qrels(source, ParseOptions()))
     has_nul = b"\0" in text
-    assert (found is None) == (
-        isinstance(wanted, str) or has_nul or wanted.repeats > 0 or wanted.converted > 0 or bool(wanted.subtopics)
-    )
+    is_left = isinstance(wanted, str) or has_nul or wanted.repeats > 0 or wanted.converted > 0 or bool(wanted.subtopics)
+    # White space U+0085 beside a label of a judge, which only Python strips, leaves a file to Python too.
+    assert found is None if is_left else found is not None or b"\xc2\x85" in text
     if found is not None and isinstance(wanted, Qrels):
         assert [(query, [*docs.items()]) for query, docs in found.items()] == [
             (query, [*docs.items()]) for query, docs in wanted.items()

@@ -130,8 +130,6 @@ class Api:
             settings = {"model": _MODEL, "base_url": rerank_server.base_url(server, self.name)}
             table = {"stage": "rerank", "of": "bm25", "by": self.name, "top": _DOCUMENTS}
         settings |= {"api_key_env": _KEY_VARIABLE, "timeout": timeout}
-        if self.name == "tei" and self.kind == "rerank":
-            del settings["model"]
         lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
         if self.kind == "embedding":
             lines.append("model = {" + ", ".join(f"{key} = {json.dumps(value)}" for key, value in settings.items()) + "}")
