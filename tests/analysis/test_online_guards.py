@@ -345,3 +345,64 @@ def test_advice_on_a_variant_that_ends_earlier_leads_to_no_other_rejection(tmp_p
     reason = _reason(_online(tmp_path, rows + later))
     assert "A ends earlier than the other variants" in reason
     assert "give the variants the same shares at all times" in reason
+
+
+def _from_0(share: float) -> Change:
+    """Ranks of a share of the searches of B from 0."""
+
+    def change(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        is_moved = row[3] == "B" and random.Random(row[0]).random() < share
+        return [[*row[:4], row[4] - 1, *row[5:]] if is_moved else row]
+
+    return change
+
+
+def _times(factor: float, share: float, variant: str = "B") -> Change:
+    """A share of the numbers of a variant times a factor."""
+
+    def change(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        is_changed = row[3] == variant and row[7] != "" and rng.random() < share
+        return [[*row[:7], round(row[7] * factor, 2)] if is_changed else row]
+
+    return change
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_ranks_from_0_in_one_variant_and_from_1_in_the_other_decide_nothing(tmp_path: Path, share: float) -> None:
+    file = _plain_log(tmp_path, change=_from_0(share))
+    words = "lists of A begin at a later rank than those of B, as if one counted from 0"
+    assert words in _reason(rp.online(file, baseline="A"))
+    assert words in _reason(rp.online(file, primary="purchase", baseline="A", guardrails="CTR@1>-0.05"))
+    assert rp.online(file, primary="purchase", baseline="A").decision.outcome == "ship"  # type: ignore[union-attr]
+
+
+def test_clicks_without_lists_whose_ranks_begin_at_0_in_one_variant_decide_nothing(tmp_path: Path) -> None:
+    def change(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        is_search = row[6] == "impression"
+        if is_search and row[4] > 1:
+            return []
+        return [[*row[:4], "" if is_search else row[4] - (row[3] == "B"), "", *row[6:]]]
+
+    reason = _reason(rp.online(_plain_log(tmp_path, change=change), baseline="A"))
+    assert "ranks of clicks of A begin at a later rank than those of B" in reason
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (_times(100, 1), "the median number of an event is"),
+        (_times(100, 0.3), "of the numbers of events in B are over 20 times as large as 99% of those in A"),
+        (_times(0.01, 0.3, "A"), "of the numbers of events in A are under 1/20 of 99% of those in B"),
+    ],
+)
+def test_revenue_in_different_units_decides_nothing(tmp_path: Path, change: Change, words: str) -> None:
+    file = _plain_log(tmp_path, change=change)
+    assert words in _reason(rp.online(file, primary="Revenue(value)", baseline="A"))
+    assert words in _reason(rp.online(file, primary="purchase", baseline="A", guardrails="Revenue(value)>-1"))
+
+
+def test_the_same_units_and_first_ranks_in_both_variants_decide(tmp_path: Path) -> None:
+    for change in (_times(1, 0), lambda row, rng: [[*row[:4], row[4] - 1, *row[5:]]]):
+        file = _plain_log(tmp_path, change=change)
+        for primary in ("FirstClickRR", "Revenue(value)"):
+            assert rp.online(file, primary=primary, baseline="A").decision.outcome == "ship"  # type: ignore[union-attr]

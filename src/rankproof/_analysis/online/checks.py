@@ -47,6 +47,11 @@ _PLACES, _OFF_SHARE, _MOST_BROKEN = 20, 0.05, 0.6
 if a coin chooses each document."""
 _MOST_MISSING = 0.01
 """With more events without their number than this share, sums of it say little."""
+_STRAY = 0.01
+"""A variant has no lists from the lowest rank on if it has fewer than this share of what the other one has."""
+_TIMES_AS_LARGE, _FAR_SHARE = 20.0, 0.01
+"""Numbers of two variants have different units if medians are so many times apart, or if more than this share of those of a
+variant are so many times above the 99th percentile of the other one, or below its first."""
 _DAY, _HOUR = 86_400.0, 3600.0
 _LATE = 1e-6
 """A variant that is missing for so long by chance with a smaller probability came later, or ended earlier."""
@@ -318,6 +323,65 @@ def missing_values(log: SearchLog, values: VariantValues) -> Iterator[str]:
         example = f", such as {for_message(log.unread_value)}" if log.unread_value else ""
         what = f"{missing:,} of {number:,} events of {named} have no finite number for {values.metric}{example}"
         yield f"{what}: correct them, and start again"
+
+
+def different_units(log: SearchLog, assignment: Assignment) -> Iterator[str]:
+    """That the numbers of events of two variants, or many of them, are of different units, such as cents."""
+    variant = _variant_of_sessions(log, assignment)[log.events.session]
+    is_counted = (variant >= 0) & (log.events.value > 0)
+    numbers = [log.events.value[is_counted & (variant == at)] for at in range(len(assignment.variants))]
+    for at, other in combinations(range(len(numbers)), 2):
+        if min(len(numbers[at]), len(numbers[other])) < MIN_CHECKED:
+            continue
+        names = [for_message(assignment.variants[number]) for number in (at, other)]
+        fix = "as of different units; write all in one unit, and start again"
+        medians = [float(np.median(numbers[number])) for number in (at, other)]
+        if max(medians) >= _TIMES_AS_LARGE * min(medians):
+            yield f"the median number of an event is {medians[0]:,.6g} in {names[0]} and {medians[1]:,.6g} in {names[1]}, {fix}"
+            return
+        for name, rival, own, base in ((*names, numbers[at], numbers[other]), (*names[::-1], numbers[other], numbers[at])):
+            low, high = np.quantile(base, (0.01, 0.99))
+            for share, words in (
+                (float((own > _TIMES_AS_LARGE * high).mean()), f"over {_TIMES_AS_LARGE:g} times as large as 99%"),
+                (float((own < low / _TIMES_AS_LARGE).mean()), f"under 1/{_TIMES_AS_LARGE:g} of 99%"),
+            ):
+                if share > _FAR_SHARE:
+                    yield f"{share:.0%} of the numbers of events in {name} are {words} of those in {rival}, {fix}"
+                    return
+
+
+def _variant_of_sessions(log: SearchLog, assignment: Assignment) -> Codes:
+    """The variant of each session of the log, -1 for one that does not count."""
+    variant = np.full(len(log.sessions), -1, dtype=np.int32)
+    variant[assignment.sessions] = assignment.variant_of[assignment.users]
+    return variant
+
+
+def different_first_ranks(log: SearchLog, assignment: Assignment, clicks: Events) -> Iterator[str]:
+    """That the ranks of a variant begin later than those of another, as ranks from 0 and from 1 do.
+
+    The ranks are the first ones of the lists, or those of the clicks if no list is known.
+    """
+    variant, listed = _variant_of_sessions(log, assignment), np.flatnonzero(log.sessions.lengths)
+    if len(listed):
+        variant, rank = variant[listed], log.sessions.ranks[log.sessions.offsets[listed]]
+    else:
+        variant, rank = variant[clicks.session], clicks.rank
+    if not (variant >= 0).any():
+        return
+    lowest = int(rank[variant >= 0].min())
+    own = [rank[variant == at] for at in range(len(assignment.variants))]
+    shares = [float((ranks == lowest).mean()) if len(ranks) >= MIN_CHECKED else math.nan for ranks in own]
+    if np.isnan(shares).all():
+        return
+    most = int(np.nanargmax(shares))
+    for at, share in enumerate(shares):
+        rival = for_message(assignment.variants[most])
+        if share <= _STRAY * shares[most] and len(own[at]) * np.log1p(-min(shares[most], 1 - 1e-12)) < np.log(_LATE):
+            what = "lists" if len(listed) else "ranks of clicks"
+            begin = f"{what} of {for_message(assignment.variants[at])} begin at a later rank than those of {rival}"
+            yield f"{begin}, as if one counted from 0: count the ranks of all variants from 1, and start again"
+            return
 
 
 def only_clicked_sessions(values: VariantValues) -> Iterator[str]:

@@ -396,6 +396,11 @@ def _variant_obstacles(
     for at, name in enumerate(assignment.variants):
         yield from checks.few_users(log, values, variant == at, f" of {for_message(name)}")
     yield from checks.uneven_sessions(values)
+    measured = [values.metric, *(parse_guardrail(text).metric for text in options.guardrails)]
+    if any(metric.name == Revenue.name for metric in measured):
+        yield from checks.different_units(log, assignment)
+    if any(metric.needs_clicks for metric in measured):
+        yield from checks.different_first_ranks(log, assignment, clicks)
     if values.metric.name == Revenue.name:
         yield from checks.missing_values(log, values)
     if values.metric.needs_clicks:
