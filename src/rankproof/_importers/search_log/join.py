@@ -88,6 +88,7 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
         tuple(join.notes),
         tuple(join.drops),
         tables.unread_value,
+        tuple(tables.unread_columns),
     )
 
 
