@@ -121,7 +121,7 @@ def turn_column(names: Collection[str]) -> str | None:
 
 
 def history_column(names: Collection[str]) -> str | None:
-    """The column of what was said before the question."""
+    """The column of what came before the question."""
     return _column_called(names, _HISTORY_COLUMNS)
 
 
@@ -133,8 +133,8 @@ def _column_called(names: Collection[str], known: Sequence[str]) -> str | None:
 def session_by_history(history: Any, question: str) -> str:
     """A session for the questions whose histories start with the same message; a question without history starts one."""
     plain = list_in_text(history) if isinstance(history, str) else history
-    said = plain.split("\n") if isinstance(plain, str) else [_said(message) for message in items_in(plain)]
-    first = next((text for text in map(str.strip, said) if text), question)
+    messages = plain.split("\n") if isinstance(plain, str) else [_said(message) for message in items_in(plain)]
+    first = next((text for text in map(str.strip, messages) if text), question)
     return made_id("session", [first.removeprefix("user: ")])
 
 
