@@ -133,13 +133,13 @@ def _column_called(names: Collection[str], known: Sequence[str]) -> str | None:
 def session_by_history(history: Any, question: str) -> str:
     """A session for the questions whose histories start with the same message; a question without history starts one."""
     plain = list_in_text(history) if isinstance(history, str) else history
-    messages = plain.split("\n") if isinstance(plain, str) else [_said(message) for message in items_in(plain)]
+    messages = plain.split("\n") if isinstance(plain, str) else [_text_of(message) for message in items_in(plain)]
     first = next((text for text in map(str.strip, messages) if text), question)
     return made_id("session", [first.removeprefix("user: ")])
 
 
-def _said(message: Any) -> str:
-    """What a message of a history says: a text, an object with a role, or a question with its answer; nothing of a system."""
+def _text_of(message: Any) -> str:
+    """The text of a message of a history: a text, an object with a role, or a question with its answer; empty for a system."""
     if isinstance(message, dict):
         return "" if message_role(message) == "system" else message_text(message)
     return str(message[0] if isinstance(message, list | tuple) and message else message)
