@@ -208,7 +208,7 @@ def joined_by_place(examples: SourceTable, predictions: SourceTable) -> SourceTa
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _QuestionColumns:
     """The columns that say which question a row asks: its id, or its conversation and turn."""
 
     id: str | None
@@ -216,7 +216,7 @@ class _Place:
     turn: str | None
 
     @classmethod
-    def of(cls, table: SourceTable, named: Mapping[str, str]) -> _Place:
+    def of(cls, table: SourceTable, named: Mapping[str, str]) -> _QuestionColumns:
         return cls(log_columns(table, named).get("query id"), session_column(table.names), turn_column(table.names))
 
     def __bool__(self) -> bool:
@@ -243,7 +243,7 @@ def with_asked_references(
         return dict(tables)
     asked: dict[str, dict[str, Any]] = {}
     for log in logs:
-        place, column = _Place.of(log, named), log_columns(log, named)["question"]
+        place, column = _QuestionColumns.of(log, named), log_columns(log, named)["question"]
         for _, row in log.rows():
             own = dict(zip(("_id", SESSION_FIELD, TURN_FIELD), place.values(row), strict=True))
             for key in place.keys(row):
@@ -260,14 +260,16 @@ def _are_references(table: SourceTable, named: Mapping[str, str]) -> bool:
     """Whether there are references alone, and what names their questions."""
     roles = log_columns(table, named)
     has_references = not roles.keys().isdisjoint(_MAIN_SETTINGS["reference"])
-    return has_references and roles.keys().isdisjoint(("question", "answer", *RETRIEVED)) and bool(_Place.of(table, named))
+    return (
+        has_references and roles.keys().isdisjoint(("question", "answer", *RETRIEVED)) and bool(_QuestionColumns.of(table, named))
+    )
 
 
 def _asked(
     table: SourceTable, asked: Mapping[str, Mapping[str, Any]], named: Mapping[str, str], notes: list[str] | None
 ) -> SourceTable:
     """The references with their questions; those of other questions are left out, and counted."""
-    place, rows, others = _Place.of(table, named), list[tuple[int, dict[str, Any]]](), list[str]()
+    place, rows, others = _QuestionColumns.of(table, named), list[tuple[int, dict[str, Any]]](), list[str]()
     columns = [name for name in table.names if name not in astuple(place)]
     for line, row in table.rows():
         key = next(iter(place.keys(row)), "")
