@@ -406,3 +406,43 @@ def test_the_same_units_and_first_ranks_in_both_variants_decide(tmp_path: Path) 
         file = _plain_log(tmp_path, change=change)
         for primary in ("FirstClickRR", "Revenue(value)"):
             assert rp.online(file, primary=primary, baseline="A").decision.outcome == "ship"  # type: ignore[union-attr]
+
+
+def _logged_again(row: list[Any], rng: random.Random) -> list[list[Any]]:
+    """Half of the searches of B are logged again under a new id."""
+    is_repeated = row[3] == "B" and random.Random(row[0]).random() < 0.5
+    return [row, [f"{row[0]}-again", *row[1:]]] if is_repeated else [row]
+
+
+def test_searches_that_are_logged_again_under_a_new_id_count_once(tmp_path: Path) -> None:
+    once = rp.online(_plain_log(tmp_path), baseline="A")
+    again = rp.online(_plain_log(tmp_path, change=_logged_again), baseline="A")
+    assert again.sentences == once.sentences
+    assert any("with the user, time and documents of another one" in note for note in again.notes)
+
+
+def test_a_click_on_the_second_log_of_a_search_counts(tmp_path: Path) -> None:
+    def change(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        rows = _logged_again(row, rng)
+        return rows if row[6] == "impression" else rows[-1:]
+
+    once, again = rp.online(_plain_log(tmp_path), baseline="A"), rp.online(_plain_log(tmp_path, change=change), baseline="A")
+    assert again.sentences == once.sentences
+
+
+def test_searches_at_the_same_minute_or_with_other_documents_are_two(tmp_path: Path) -> None:
+    def change(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        again = [f"{row[0]}-again", *row[1:]]
+        if int(row[1][1:]) % 2:
+            again[5] = f"other-{row[5]}"
+        else:
+            row[2] = again[2] = int(row[2]) // 60 * 60
+        return [row, again]
+
+    def in_minutes(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        return [[row[0], row[1], int(row[2]) // 60 * 60, *row[3:]], [f"{row[0]}-again", row[1], int(row[2]) // 60 * 60, *row[3:]]]
+
+    for logged, kept in ((in_minutes, 4800), (change, 3600)):
+        decision = rp.online(_plain_log(tmp_path, change=logged), baseline="A").decision
+        assert decision is not None
+        assert decision.n == pytest.approx(kept, abs=30)
