@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rankproof.errors import InputError, UsageError
 from support.live_traffic import DAY, START, Row, event_row, query_row, written
 
 _DAYS = 10
+Change = Callable[[list[Any], random.Random], list[list[Any]]]
 Chance = Callable[[int], float]
 """A chance by the day or the hour of a session."""
 
@@ -285,3 +287,162 @@ def test_a_ranking_needs_lists_of_what_was_shown(tmp_path: Path) -> None:
         _online(tmp_path, rows, value={"red shoes": {"d1": 1.0}})
     with pytest.raises(InputError, match="; add the log of events"):
         _online(tmp_path, [row for row in _rows(sessions=20) if "action_name" not in row], value={"red shoes": {"d1": 1.0}})
+
+
+_PLAIN = ("session", "user", "time", "variant", "rank", "doc", "action", "value")
+
+
+def _plain_log(path: Path, seed: int = 1, *, names: Sequence[str] = _PLAIN, change: Change = lambda row, rng: [row]) -> str:
+    """Two variants of 1,200 users, of which B has more clicks and purchases; `change` gives the logged rows of a row."""
+    rng, file, searches = random.Random(seed), path / "log.csv", 0
+    with file.open("w", newline="", encoding="utf-8") as out:
+        table = csv.writer(out)
+        table.writerow(names)
+        for user in range(1200):
+            variant = rng.choice("AB")
+            for _ in range(2):
+                searches, time = searches + 1, START + rng.randrange(_DAYS * DAY)
+                rows: list[list[Any]] = [[rank, f"d{rank}", "impression", ""] for rank in range(1, 6)]
+                if rng.random() < (0.6 if variant == "B" else 0.4):
+                    rank = rng.choice((1, 1, 2, 3))
+                    rows += [[rank, f"d{rank}", "click", ""], [rank, f"d{rank}", "purchase", round(rng.gammavariate(2, 20), 2)]]
+                for row in rows:
+                    table.writerows(change([f"s{searches}", f"u{user}", time, variant, *row], rng))
+    return str(file)
+
+
+def test_a_guardrail_of_clicks_does_not_hold_without_any_rank(tmp_path: Path) -> None:
+    names = [{"rank": "pos", "doc": "thing"}.get(name, name) for name in _PLAIN]
+    file = _plain_log(tmp_path, names=names)
+    words = r'CTR@3 needs clicks: .* neither a rank nor a document.*"rank": "COLUMN".*columns without a role: pos, thing\)'
+    options: list[dict[str, Any]] = [{"guardrails": "CTR@3>-0.05"}, {"metrics": "CTR@3"}]
+    for metric in options:
+        with pytest.raises(InputError, match=words):
+            rp.online(file, primary="purchase", baseline="A", **metric)
+    result = rp.online(file, primary="purchase", baseline="A", guardrails="CTR@3>-0.05", columns={"rank": "pos"})
+    assert any("The guardrail CTR@3>-0.05 holds" in sentence for sentence in result.sentences)
+
+
+def test_a_log_without_a_column_of_systems_names_the_columns_that_could_be_it(tmp_path: Path) -> None:
+    file = _plain_log(tmp_path, names=["came_from" if name == "variant" else name for name in _PLAIN])
+    with pytest.raises(InputError, match=r'"system": "COLUMN".*"variant": "COLUMN".*columns without a role: came_from'):
+        rp.online(file)
+    assert rp.online(file, columns={"variant": "came_from"}, baseline="A").decision is not None
+
+
+def test_advice_on_a_variant_that_ends_earlier_leads_to_no_other_rejection(tmp_path: Path) -> None:
+    rows = _rows(users=3000, share=lambda day: 0.2 + 0.07 * day)
+    late = _rows(2, sessions=300, users=600, share=lambda day: 1.0)
+    later = [
+        {
+            **row,
+            "query_id": f"l-{row['query_id']}",
+            "client_id": f"l-{row['client_id']}",
+            "timestamp": row["timestamp"] + _DAYS * DAY,
+        }
+        for row in late
+    ]
+    reason = _reason(_online(tmp_path, rows + later))
+    assert "A ends earlier than the other variants" in reason
+    assert "give the variants the same shares at all times" in reason
+
+
+def _from_0(share: float) -> Change:
+    """Ranks of a share of the searches of B from 0."""
+
+    def change(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        is_moved = row[3] == "B" and random.Random(row[0]).random() < share
+        return [[*row[:4], row[4] - 1, *row[5:]] if is_moved else row]
+
+    return change
+
+
+def _times(factor: float, share: float, variant: str = "B") -> Change:
+    """A share of the numbers of a variant times a factor."""
+
+    def change(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        is_changed = row[3] == variant and row[7] != "" and rng.random() < share
+        return [[*row[:7], round(row[7] * factor, 2)] if is_changed else row]
+
+    return change
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_ranks_from_0_in_one_variant_and_from_1_in_the_other_decide_nothing(tmp_path: Path, share: float) -> None:
+    file = _plain_log(tmp_path, change=_from_0(share))
+    words = "lists of A begin at a later rank than those of B, as if one counted from 0"
+    assert words in _reason(rp.online(file, baseline="A"))
+    assert words in _reason(rp.online(file, primary="purchase", baseline="A", guardrails="CTR@1>-0.05"))
+    assert rp.online(file, primary="purchase", baseline="A").decision.outcome == "ship"  # type: ignore[union-attr]
+
+
+def test_clicks_without_lists_whose_ranks_begin_at_0_in_one_variant_decide_nothing(tmp_path: Path) -> None:
+    def change(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        is_search = row[6] == "impression"
+        if is_search and row[4] > 1:
+            return []
+        return [[*row[:4], "" if is_search else row[4] - (row[3] == "B"), "", *row[6:]]]
+
+    reason = _reason(rp.online(_plain_log(tmp_path, change=change), baseline="A"))
+    assert "ranks of clicks of A begin at a later rank than those of B" in reason
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (_times(100, 1), "the median number of an event is"),
+        (_times(100, 0.3), "of the numbers of events in B are over 20 times as large as 99% of those in A"),
+        (_times(0.01, 0.3, "A"), "of the numbers of events in A are under 1/20 of 99% of those in B"),
+    ],
+)
+def test_revenue_in_different_units_decides_nothing(tmp_path: Path, change: Change, words: str) -> None:
+    file = _plain_log(tmp_path, change=change)
+    assert words in _reason(rp.online(file, primary="Revenue(value)", baseline="A"))
+    assert words in _reason(rp.online(file, primary="purchase", baseline="A", guardrails="Revenue(value)>-1"))
+
+
+def test_the_same_units_and_first_ranks_in_both_variants_decide(tmp_path: Path) -> None:
+    for change in (_times(1, 0), lambda row, rng: [[*row[:4], row[4] - 1, *row[5:]]]):
+        file = _plain_log(tmp_path, change=change)
+        for primary in ("FirstClickRR", "Revenue(value)"):
+            assert rp.online(file, primary=primary, baseline="A").decision.outcome == "ship"  # type: ignore[union-attr]
+
+
+def _logged_again(row: list[Any], rng: random.Random) -> list[list[Any]]:
+    """Half of the searches of B are logged again under a new id."""
+    is_repeated = row[3] == "B" and random.Random(row[0]).random() < 0.5
+    return [row, [f"{row[0]}-again", *row[1:]]] if is_repeated else [row]
+
+
+def test_searches_that_are_logged_again_under_a_new_id_count_once(tmp_path: Path) -> None:
+    once = rp.online(_plain_log(tmp_path), baseline="A")
+    again = rp.online(_plain_log(tmp_path, change=_logged_again), baseline="A")
+    assert again.sentences == once.sentences
+    assert any("with the user, time and documents of another one" in note for note in again.notes)
+
+
+def test_a_click_on_the_second_log_of_a_search_counts(tmp_path: Path) -> None:
+    def change(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        rows = _logged_again(row, rng)
+        return rows if row[6] == "impression" else rows[-1:]
+
+    once, again = rp.online(_plain_log(tmp_path), baseline="A"), rp.online(_plain_log(tmp_path, change=change), baseline="A")
+    assert again.sentences == once.sentences
+
+
+def test_searches_at_the_same_minute_or_with_other_documents_are_two(tmp_path: Path) -> None:
+    def change(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        again = [f"{row[0]}-again", *row[1:]]
+        if int(row[1][1:]) % 2:
+            again[5] = f"other-{row[5]}"
+        else:
+            row[2] = again[2] = int(row[2]) // 60 * 60
+        return [row, again]
+
+    def in_minutes(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        return [[row[0], row[1], int(row[2]) // 60 * 60, *row[3:]], [f"{row[0]}-again", row[1], int(row[2]) // 60 * 60, *row[3:]]]
+
+    for logged, kept in ((in_minutes, 4800), (change, 3600)):
+        decision = rp.online(_plain_log(tmp_path, change=logged), baseline="A").decision
+        assert decision is not None
+        assert decision.n == pytest.approx(kept, abs=30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +175,40 @@ def test_logs_with_references_of_their_own_are_an_error(tmp_path: Path, column: 
     rows = [json.loads(line) for line in Path(third).read_text(encoding="utf-8").splitlines()]
     without = [{name: value for name, value in row.items() if name != column} for row in rows]
     assert import_source([first, jsonl(tmp_path / "fourth.jsonl", *without)]).runs
+
+
+def logs_of_two(folder: Path, *, stating: Sequence[str], own: int) -> list[str]:
+    """Two logs of 40 questions: the answers of "old" are right, and `own` references of "new" are its own wrong answers."""
+    rows = range(40)
+    old = [{"question": f"question {at}", "answer": f"text {at}", "reference": f"text {at}"} for at in rows]
+    new = [
+        {"question": f"question {at}", "answer": f"other {at}", "reference": f"Other, {at}!" if at < own else f"text {at}"}
+        for at in rows
+    ]
+    for name, log in {"old": old, "new": new}.items():
+        if name not in stating:
+            for row in log:
+                del row["reference"]
+    return [jsonl(folder / "old.jsonl", *old), jsonl(folder / "new.jsonl", *new)]
+
+
+def test_references_of_one_log_alone_that_are_its_own_answers_are_an_error(tmp_path: Path) -> None:
+    message = "the log of new alone, which equal 80% of the answers of new and 20% of the answers of old: they may be its own"
+    with pytest.raises(InputError, match=message) as raised:
+        import_source(logs_of_two(tmp_path, stating=["new"], own=32))
+    assert "check which are right, and give them in a file of their own" in str(raised.value)
+    assert import_source(logs_of_two(tmp_path, stating=["new"], own=20)).answers
+
+
+def test_references_that_equal_the_answers_of_one_system_count_if_they_have_a_file_of_their_own(tmp_path: Path) -> None:
+    files = logs_of_two(tmp_path, stating=[], own=0)
+    gold = jsonl(tmp_path / "gold.jsonl", *({"question": f"question {at}", "reference": f"other {at}"} for at in range(40)))
+    assert list(import_source([*files, gold]).answers) == ["old", "new"]
+
+
+def test_logs_with_other_references_ask_which_file_is_right(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="check which file has the right ones, and remove reference answers from the others"):
+        import_source(logs_of_two(tmp_path, stating=["old", "new"], own=24))
 
 
 def test_ids_of_contexts_are_used_where_a_log_has_them(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_redirect_away_from_https_is_refused() -> None:
     from io import BytesIO
     from urllib.request import Request
 
-    from rankproof.models._download.hub import _Redirects
+    from rankproof.models._download.hub import _redirects
 
     with pytest.raises(ValueError, match="without HTTPS"):
-        _Redirects().redirect_request(Request("https://a.example/x"), BytesIO(), 302, "", Message(), "http://a.example/x")  # type: ignore[arg-type]
+        _redirects({}).redirect_request(Request("https://a.example/x"), BytesIO(), 302, "", Message(), "http://a.example/x")  # type: ignore[arg-type]

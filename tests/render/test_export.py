@@ -27,6 +27,7 @@ from rankproof._render.paper import LONG_COLUMNS, METADATA_KEY, long_rows, paper
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import UsageError, escape_invisible
+from support.claim_results import claim_results
 from support.plot_results import HOSTILE, hostile_results, wide_results
 
 
@@ -242,6 +243,10 @@ def test_what_cannot_be_exported_is_refused(
 
 @pytest.mark.parametrize("name", [*EXPORT_FORMATS, "x.csv.gz"])
 def test_the_function_writes_what_the_command_writes(name: str, results: ExperimentResult) -> None:
+    if name.startswith("claims-"):
+        shutil.rmtree("results")
+        save_results(claim_results(), "results")
+        results = load_results("results")
     suffix = EXPORT_FORMATS.components[list(EXPORT_FORMATS).index(name)].aliases[:1] if name in EXPORT_FORMATS else ()
     path = f"a.{(*suffix, name)[0]}"
     exported = rp.export("results", path=f"python-{path}")

@@ -24,6 +24,14 @@ def pluralise(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+_WORD = re.compile(r"\w+")
+
+
+def plain_words(text: str) -> str:
+    """The words of a text, or its signs if it has none; case and punctuation make no other text."""
+    return " ".join(_WORD.findall(text.casefold())) or text.strip()
+
+
 def ordinal(number: int) -> str:
     """1st, 2nd, 3rd, 4th, 11th, 21st and so on."""
     suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

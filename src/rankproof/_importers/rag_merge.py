@@ -26,7 +26,7 @@ from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries, Query, chunk_id, chunk_separator
 from rankproof._data.qrels import Judgement, Qrels, writer_of
 from rankproof._data.run import Run
-from rankproof._data.text import clip_text, pluralise
+from rankproof._data.text import clip_text, plain_words, pluralise
 from rankproof._data.validation import made_id
 from rankproof._formats.columns import names_for_message
 from rankproof._importers.base import ImportCounts, Imported, ImportReport, ImportSource
@@ -37,6 +37,8 @@ from rankproof.errors import InputError, for_message
 _RELEVANT = 1
 _FEW_DIFFERENT = 0.01
 """Logs may have different references for this share of the questions, and for one."""
+_FAR_ABOVE = 0.1
+"""References of one log alone that equal its answers more often by this share than those of another may be its answers."""
 _NOTHING_RETRIEVED = "no retrieved contexts and"
 _LEFT_OUT = "without reference contexts: left out of measures of rankings"
 _RANKING_NOTES = (
@@ -293,6 +295,7 @@ class LogMerge:
         stated = dict(self._stated_values("references"))
         sets = {query: [frozenset(list_) for list_ in lists] for query, lists in stated.items()}
         self._note_different("reference answers", "references", sets)
+        self._check_references_of_all(stated)
         references = {query: tuple(dict.fromkeys(text for list_ in lists for text in list_)) for query, lists in stated.items()}
         if references:
             self.counts.read("reference answers", sum(map(len, references.values())))
@@ -406,9 +409,41 @@ class LogMerge:
                 example = _quoted_question(self._questions[own[0]])
                 raise InputError(
                     f"the logs {names} for {len(own):,} questions, such as {example}",
-                    fix="measure all systems by the same: leave these out of all files but one",
+                    fix=f"check which file has the right ones, and remove {what} from the others",
                     source=self._source.name,
                 )
+
+    def _check_references_of_all(self, queries: Iterable[str]) -> None:
+        """Refuses references that one compared system alone brings, and that equal its own answers far more often."""
+        answering = self._answering()
+        brought: dict[str, list[str]] = {}
+        for query in queries:
+            stating = [system for system, log in self._logs.items() if query in log and self._texts(system, query, "references")]
+            if len(stating) == 1 and stating[0] in answering:
+                brought.setdefault(stating[0], []).append(query)
+        for system, own in brought.items():
+            for other in answering:
+                shared = [query for query in own if query in self._logs[other]]
+                equal = {
+                    name: {query for query in shared if self._answers_reference(name, query, system)} for name in (system, other)
+                }
+                more, less = len(equal[system] - equal[other]), len(equal[other] - equal[system])
+                if more - less > max(_FAR_ABOVE * len(shared), 2 * (more + less) ** 0.5):
+                    shares = [
+                        f"{len(equal[name]) / len(shared):.0%} of the answers of {for_message(name)}" for name in (system, other)
+                    ]
+                    raise InputError(
+                        f"{len(shared):,} questions have reference answers in the log of {for_message(system)} alone, which equal"
+                        f" {' and '.join(shares)}: they may be its own answers",
+                        fix="check which are right, and give them in a file of their own, or in every log",
+                        source=self._source.name,
+                    )
+
+    def _answers_reference(self, system: str, query: str, stating: str) -> bool:
+        """Whether the first answer of a system is a reference of that log, in the same words."""
+        answer = self._logs[system][query].answer
+        references = self._texts(stating, query, "references") or ()
+        return answer is not None and plain_words(answer) in map(plain_words, references)
 
     def _texts(self, system: str, query: str, name: str) -> frozenset[Any] | None:
         """The references of all rows in which a log asks the question; None if none has any."""

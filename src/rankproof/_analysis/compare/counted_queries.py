@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.answers import SESSION_FIELD
 from rankproof._data.arrays import IntArray
 from rankproof._data.dataset import Queries, Query
-from rankproof._data.text import pluralise
+from rankproof._data.text import plain_words, pluralise
 from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.decision_rule import group_means
 from rankproof._statistics.intervals import Interval, mean_interval
@@ -25,7 +24,6 @@ from rankproof.errors import for_message
 _MAX_DIFFERENT, _FEW_COPIES = 0.8, 0.99
 """Up to these shares of different queries there are a note, and a scenario."""
 
-_WORD = re.compile(r"\w+")
 _FEWEST_DOCUMENTS = 3
 """Fewer equal documents are no sign that two queries without texts are copies."""
 
@@ -79,17 +77,12 @@ def copied_queries(inputs: AnalysisInput, joined: JoinedValues) -> IntArray | No
     documents of each system.
     """
     texts: Mapping[str, Query] = inputs.texts or {}
-    own = [_plain(texts[query].text) if query in texts else "" for query in joined.queries]
+    own = [plain_words(texts[query].text) if query in texts else "" for query in joined.queries]
     if not any(own):
         return _copied_results(inputs, joined)
     if len({text or query for text, query in zip(own, joined.queries, strict=True)}) == len(own):
         return None
     return _numbered([_content(inputs, query) if text else query for text, query in zip(own, joined.queries, strict=True)])
-
-
-def _plain(text: str) -> str:
-    """The words of a text, or its signs if it has none; case and punctuation make no other question."""
-    return " ".join(_WORD.findall(text.casefold())) or text.strip()
 
 
 def _numbered(keys: Sequence[Hashable]) -> IntArray | None:
@@ -144,7 +137,7 @@ def _content(inputs: AnalysisInput, query: str) -> Hashable:
     given = [answer.given for answer in answers if answer is not None and answer.given is not None]
     contexts = tuple(tuple(inputs.contexts.get(doc, doc) for doc in docs) for docs in given)
     own = inputs.texts[query]
-    return _plain(own.text), repr(own.fields.get("reference")), frozenset(inputs.qrels.get(query, {}).items()), contexts
+    return plain_words(own.text), repr(own.fields.get("reference")), frozenset(inputs.qrels.get(query, {}).items()), contexts
 
 
 def many_copies(copies: IntArray | None, most: float = _FEW_COPIES) -> IntArray | None:

@@ -47,6 +47,11 @@ _PLACES, _OFF_SHARE, _MOST_BROKEN = 20, 0.05, 0.6
 if a coin chooses each document."""
 _MOST_MISSING = 0.01
 """With more events without their number than this share, sums of it say little."""
+_STRAY = 0.01
+"""A variant has no lists from the lowest rank on if it has fewer than this share of what the other one has."""
+_TIMES_AS_LARGE, _FAR_SHARE = 20.0, 0.01
+"""Numbers of two variants have different units if medians are so many times apart, or if more than this share of those of a
+variant are so many times above the 99th percentile of the other one, or below its first."""
 _DAY, _HOUR = 86_400.0, 3600.0
 _LATE = 1e-6
 """A variant that is missing for so long by chance with a smaller probability came later, or ended earlier."""
@@ -156,6 +161,15 @@ def changing_shares(log: SearchLog, assignment: Assignment, shares: Sequence[flo
 
 
 _CONSTANT_SHARES = "give the variants the same shares at all times, and start again"
+
+
+def _shares_change(assignment: Assignment, times: FloatArray, rows: BoolArray, shares: Sequence[float]) -> bool:
+    """Whether the shares of the variants change by day among the users of these sessions alone."""
+    users = np.unique(assignment.users[rows])
+    first = np.full(len(assignment.variant_of), np.inf)
+    np.minimum.at(first, assignment.users[rows], times[rows])
+    counts = _counts_by(first[users] // _DAY, assignment.variant_of[users], len(assignment.variants))[1]
+    return changing_share_evidence(counts.tolist(), shares) >= SRM_ALARM
 
 
 def _first_times(assignment: Assignment, times: FloatArray) -> FloatArray:
@@ -311,6 +325,65 @@ def missing_values(log: SearchLog, values: VariantValues) -> Iterator[str]:
         yield f"{what}: correct them, and start again"
 
 
+def different_units(log: SearchLog, assignment: Assignment) -> Iterator[str]:
+    """That the numbers of events of two variants, or many of them, are of different units, such as cents."""
+    variant = _variant_of_sessions(log, assignment)[log.events.session]
+    is_counted = (variant >= 0) & (log.events.value > 0)
+    numbers = [log.events.value[is_counted & (variant == at)] for at in range(len(assignment.variants))]
+    for at, other in combinations(range(len(numbers)), 2):
+        if min(len(numbers[at]), len(numbers[other])) < MIN_CHECKED:
+            continue
+        names = [for_message(assignment.variants[number]) for number in (at, other)]
+        fix = "as of different units; write all in one unit, and start again"
+        medians = [float(np.median(numbers[number])) for number in (at, other)]
+        if max(medians) >= _TIMES_AS_LARGE * min(medians):
+            yield f"the median number of an event is {medians[0]:,.6g} in {names[0]} and {medians[1]:,.6g} in {names[1]}, {fix}"
+            return
+        for name, rival, own, base in ((*names, numbers[at], numbers[other]), (*names[::-1], numbers[other], numbers[at])):
+            low, high = np.quantile(base, (0.01, 0.99))
+            for share, words in (
+                (float((own > _TIMES_AS_LARGE * high).mean()), f"over {_TIMES_AS_LARGE:g} times as large as 99%"),
+                (float((own < low / _TIMES_AS_LARGE).mean()), f"under 1/{_TIMES_AS_LARGE:g} of 99%"),
+            ):
+                if share > _FAR_SHARE:
+                    yield f"{share:.0%} of the numbers of events in {name} are {words} of those in {rival}, {fix}"
+                    return
+
+
+def _variant_of_sessions(log: SearchLog, assignment: Assignment) -> Codes:
+    """The variant of each session of the log, -1 for one that does not count."""
+    variant = np.full(len(log.sessions), -1, dtype=np.int32)
+    variant[assignment.sessions] = assignment.variant_of[assignment.users]
+    return variant
+
+
+def different_first_ranks(log: SearchLog, assignment: Assignment, clicks: Events) -> Iterator[str]:
+    """That the ranks of a variant begin later than those of another, as ranks from 0 and from 1 do.
+
+    The ranks are the first ones of the lists, or those of the clicks if no list is known.
+    """
+    variant, listed = _variant_of_sessions(log, assignment), np.flatnonzero(log.sessions.lengths)
+    if len(listed):
+        variant, rank = variant[listed], log.sessions.ranks[log.sessions.offsets[listed]]
+    else:
+        variant, rank = variant[clicks.session], clicks.rank
+    if not (variant >= 0).any():
+        return
+    lowest = int(rank[variant >= 0].min())
+    own = [rank[variant == at] for at in range(len(assignment.variants))]
+    shares = [float((ranks == lowest).mean()) if len(ranks) >= MIN_CHECKED else math.nan for ranks in own]
+    if np.isnan(shares).all():
+        return
+    most = int(np.nanargmax(shares))
+    for at, share in enumerate(shares):
+        rival = for_message(assignment.variants[most])
+        if share <= _STRAY * shares[most] and len(own[at]) * np.log1p(-min(shares[most], 1 - 1e-12)) < np.log(_LATE):
+            what = "lists" if len(listed) else "ranks of clicks"
+            begin = f"{what} of {for_message(assignment.variants[at])} begin at a later rank than those of {rival}"
+            yield f"{begin}, as if one counted from 0: count the ranks of all variants from 1, and start again"
+            return
+
+
 def only_clicked_sessions(values: VariantValues) -> Iterator[str]:
     """That sessions without a click are not in the log."""
     if values.clicked.all() and len(values.clicked) >= MIN_CHECKED:
@@ -346,7 +419,7 @@ def _ranks_apart(clicks: Events) -> Codes:
     return clicks.rank[both] - clicks.named_rank[both]
 
 
-def late_variants(log: SearchLog, assignment: Assignment) -> Iterator[str]:
+def late_variants(log: SearchLog, assignment: Assignment, shares: Sequence[float]) -> Iterator[str]:
     """That a variant comes later than the others, or ends earlier."""
     times = log.sessions.time[assignment.sessions]
     if np.isnan(times).any():
@@ -360,11 +433,14 @@ def late_variants(log: SearchLog, assignment: Assignment) -> Iterator[str]:
             missing = int(np.argmax(arrivals == at))
             if missing * np.log1p(-min(share[at], 1 - 1e-12)) < np.log(_LATE):
                 limit = times[variant == at].min() if words == "starts later" else times[variant == at].max()
+                is_start = words == "starts later"
                 fix = (
                     f"compare from then on with --since {shown_instant(float(limit))}"
-                    if words == "starts later"
+                    if is_start
                     else "leave out the rows after it"
                 )
+                if _shares_change(assignment, times, times >= limit if is_start else times <= limit, shares):
+                    fix = _CONSTANT_SHARES
                 yield f"{for_message(name)} {words} than the other variants, at {shown_instant(float(limit))}: {fix}"
 
 

@@ -180,6 +180,7 @@ class FieldMean(LiveMetric):
     definition = "the mean of a number that queries have"
     range = (float("-inf"), float("inf"))
     higher_is_better = None
+    needs_clicks = False
 
     def of_sessions(self, log: SearchLog, clicks: Events) -> FloatArray:
         values = log.sessions.numbers[self.inside]

@@ -53,7 +53,7 @@ from rankproof._interleaving.methods import TEAM_DRAFT
 from rankproof._statistics.decision_rule import Margin, parse_margin
 from rankproof.errors import InputError, UsageError, closest_name, for_message
 
-_LOG_FIX = "log the record of rp.interleave in query_attributes, or name the field of the variant with --variant"
+_RECORD_FIX = "log the record of rp.interleave in query_attributes, or name the field of the variant with --variant"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,7 +71,7 @@ def analyse_log(log: SearchLog, options: OnlineOptions) -> OnlineResult:
     kind = kind_of(log, options.experiment)
     if kind == "one":
         named = f"one variant, {for_message(log.variants[0])}" if len(log.variants) == 1 else "one ranking system"
-        raise InputError(f"the log holds {named}, so there is nothing to compare", fix=_LOG_FIX, source=log.sources[0])
+        raise InputError(f"the log holds {named}, so there is nothing to compare", fix=_systems_fix(log), source=log.sources[0])
     for field in options.by:
         if not log.sessions.texts[field][1]:
             raise UsageError(
@@ -118,16 +118,33 @@ def _tables(
     yield counts_table(log)
 
 
-def _check_clicks(log: SearchLog, clicks: Events, options: OnlineOptions) -> None:
-    """Clicks decide, so a log without any is an error that says why it has none."""
+def _systems_fix(log: SearchLog) -> str:
+    """How a log names its systems: by columns of a plain table, or by fields of UBI."""
+    if not log.columns:
+        return _RECORD_FIX
+    what = "--set system=COLUMN names the system of each document shown, --set variant=COLUMN the variant of each user"
+    return f"{what}; {_columns_without_role(log)}"
+
+
+def _columns_without_role(log: SearchLog) -> str:
+    return f"columns without a role: {', '.join(map(for_message, log.columns))}"
+
+
+def _check_clicks(log: SearchLog, clicks: Events, options: OnlineOptions, metric: LiveMetric | None = None) -> None:
+    """A metric of clicks needs some, so a log without any is an error that says why it has none."""
     if len(clicks):
         return
+    named_metric = "" if metric is None else f"{metric} needs clicks: "
     dropped = "; ".join(log.dropped())
     what = f"no clicks on documents that were shown, in {pluralise(len(log.sessions), 'session')}"
     named = np.isin(log.events.action, [at for at, action in enumerate(log.actions) if action in options.clicks])
     if named.any():
         what = f"{pluralise(int(named.sum()), 'click names', 'clicks name')} neither a rank nor a document that was shown"
-        fix = "log the rank or the document of each click, or count sessions with an action by --primary ACTION"
+        fix = "log the rank or the document of each click"
+        if log.columns:
+            fix = f"name the rank or the document with --set rank=COLUMN or --set doc=COLUMN ({_columns_without_role(log)})"
+        if metric is not None and str(metric) == options.primary:
+            fix = f"{fix}, or count sessions with an action by --primary ACTION"
     elif len(log.events):
         present = ", ".join(for_message(log.actions[code]) or "empty" for code in np.unique(log.events.action).tolist())
         fix = f"its actions are {present}: --click ACTION names the one that counts, and --primary ACTION decides an A/B test"
@@ -135,7 +152,7 @@ def _check_clicks(log: SearchLog, clicks: Events, options: OnlineOptions) -> Non
         fix = "no event is left: correct the rows that were dropped"
     else:
         fix = "add the log of events"
-    raise InputError(f"{what}{f' ({dropped})' if dropped else ''}", fix=fix, source=log.sources[0])
+    raise InputError(f"{named_metric}{what}{f' ({dropped})' if dropped else ''}", fix=fix, source=log.sources[0])
 
 
 def _during_experiment(log: SearchLog, options: OnlineOptions) -> BoolArray:
@@ -187,7 +204,7 @@ def interleaving_experiment(log: SearchLog, clicks: Events, options: OnlineOptio
     systems = _with_baseline_first(draft.systems, options, "system")
     if len(systems) < 2:
         what = f"the log holds one system, {for_message(systems[0])}, so there is nothing to compare"
-        raise InputError(what, fix=_LOG_FIX, source=log.sources[0])
+        raise InputError(what, fix=_systems_fix(log), source=log.sources[0])
     counted = kept & (np.isin(log.sessions.draft, _same_draft(log, drafts, draft)) if drafts else True)
     values = _preferences(log, clicks, draft, systems, np.flatnonzero(counted), options)
     users = int(values.users.max(initial=-1)) + 1
@@ -306,7 +323,7 @@ def _interleaving_notes(log: SearchLog, kept: BoolArray, during: BoolArray) -> I
 
 
 def _without_baseline(first: str) -> str:
-    return f"no baseline is named, so none is kept: tables show differences to {for_message(first)} (--baseline NAME)"
+    return f"no baseline is named, so none is kept: the trend is that of differences to {for_message(first)} (--baseline NAME)"
 
 
 def variants_experiment(log: SearchLog, clicks: Events, options: OnlineOptions) -> _Experiment:
@@ -314,10 +331,12 @@ def variants_experiment(log: SearchLog, clicks: Events, options: OnlineOptions) 
     during = _during_experiment(log, options)
     assignment = _assignment(log, during, options)
     primary = _primary(options.primary, log)
-    if primary.needs_clicks:
-        _check_clicks(log, clicks, options)
     further, guardrails = [*map(parse_live_metric, options.metrics)], [*map(parse_guardrail, options.guardrails)]
-    _check_times(log, [primary, *further, *(guardrail.metric for guardrail in guardrails)])
+    measured = [primary, *further, *(guardrail.metric for guardrail in guardrails)]
+    for metric in measured:
+        if metric.needs_clicks:
+            _check_clicks(log, clicks, options, metric)
+    _check_times(log, measured)
 
     adjust = options.since is not None and checks.is_even_before(assignment)
 
@@ -347,7 +366,7 @@ def _assignment(log: SearchLog, during: BoolArray, options: OnlineOptions) -> As
     present = sorted(log.variants[code] for code in np.unique(log.sessions.variant[during]).tolist() if code >= 0)
     if len(present) < 2:
         what = f"one variant, {for_message(present[0])}" if present else "no variant"
-        raise InputError(f"the log holds {what}, so there is nothing to compare", fix=_LOG_FIX, source=log.sources[0])
+        raise InputError(f"the log holds {what}, so there is nothing to compare", fix=_systems_fix(log), source=log.sources[0])
     variants = _with_baseline_first(present, options, "variant")
     if options.guardrails and options.baseline is None:
         fix = f"name it, as in --baseline {shlex.quote(variants[0])}"
@@ -368,8 +387,8 @@ def _variant_obstacles(
     log: SearchLog, assignment: Assignment, options: OnlineOptions, values: VariantValues, clicks: Events
 ) -> Iterator[str]:
     yield from checks.moved_users(assignment)
-    yield from checks.late_variants(log, assignment)
     shares = checks.expected_shares(assignment.variants, options.shares)
+    yield from checks.late_variants(log, assignment, shares)
     yield from checks.changing_shares(log, assignment, shares)
     yield from checks.sample_ratio_mismatch(assignment, shares)
     yield from checks.uneven_drops(log, assignment, options.since)
@@ -377,6 +396,11 @@ def _variant_obstacles(
     for at, name in enumerate(assignment.variants):
         yield from checks.few_users(log, values, variant == at, f" of {for_message(name)}")
     yield from checks.uneven_sessions(values)
+    measured = [values.metric, *(parse_guardrail(text).metric for text in options.guardrails)]
+    if any(metric.name == Revenue.name for metric in measured):
+        yield from checks.different_units(log, assignment)
+    if any(metric.needs_clicks for metric in measured):
+        yield from checks.different_first_ranks(log, assignment, clicks)
     if values.metric.name == Revenue.name:
         yield from checks.missing_values(log, values)
     if values.metric.needs_clicks:

@@ -42,10 +42,12 @@ _CLOCK_SLACK = 1.0
 """Seconds by which an event may come before its query: the clocks of browsers and servers differ."""
 _KEPT = ""
 REPEATED_SESSION = "with the query_id of an earlier one"
+REPEATED_SEARCH = "with the user, time and documents of another one"
 UNKNOWN_SESSION = "of an unknown session"
 REPEATED_EVENT = "that repeat one of the same session, document and action"
 _UNKNOWN = np.int8(-1)
 _SESSIONS_AT_ONCE = 1 << 16
+_MINUTE = 60.0
 
 
 def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
@@ -88,6 +90,7 @@ def joined_log(tables: LogTables, sources: Sequence[str]) -> SearchLog:
         tuple(join.notes),
         tuple(join.drops),
         tables.unread_value,
+        tuple(tables.unread_columns),
     )
 
 
@@ -139,6 +142,7 @@ class _Join:
         self._check_times()
         self._check_users()
         self._check_variants()
+        self._drop_repeated_searches()
         if self.has_variants:
             self._note_events_of_no_session()
         for column in (self.tables.user, self.tables.event_user, self.tables.event_variant):
@@ -158,6 +162,8 @@ class _Join:
     def _note_dropped_sessions(self) -> None:
         """Keeps the user, the variant and the time of each session that is dropped."""
         dropped = [(reason, np.flatnonzero(self.reason == code)) for code, reason in enumerate(self.reasons[1:], 1)]
+        # Without its repeats a search is as it was, so variants may have more of them.
+        dropped = [(reason, rows) for reason, rows in dropped if reason != REPEATED_SEARCH]
         for reason, rows in (*dropped, (REPEATED_SESSION, self.repeated)):
             if len(rows):
                 columns = (column[rows] for column in (self.session_user, self.session_variant, self.times))
@@ -194,6 +200,40 @@ class _Join:
                 )
             self.tables.counts.drop(SESSIONS, REPEATED_SESSION, line=line)
         self.__dict__.pop("_shown_columns", None)
+
+    def _drop_repeated_searches(self) -> None:
+        """Drops searches that a program logged again under a new id; of such sessions the first with an event is kept.
+
+        Dates, and times of whole minutes alone, do not tell a search from the next one.
+        """
+        user, times = self.session_user, self.times
+        if not (times % _MINUTE > 0).any():
+            return
+        order = np.lexsort((times, user))
+        again = (np.diff(user[order]) == 0) & (np.diff(times[order]) == 0) & (times[order][1:] % DAY > 0)
+        if not again.any():
+            return
+        is_close = np.zeros(self.count + 1, dtype=bool)
+        is_close[order[1:][again]] = is_close[order[:-1][again]] = True
+        _, starts, doc, team = self._shown_columns
+        rank, shown = self.tables.slot_rank.array(), dict[int, list[tuple[int, int, int]]]()
+        for run in np.flatnonzero(is_close[self.run_session]).tolist():
+            rows = slice(int(starts[run]), int(starts[run + 1]))
+            slots = zip(rank[rows].tolist(), doc[rows].tolist(), team[rows].tolist(), strict=True)
+            shown.setdefault(int(self.run_session[run]), []).extend(slots)
+        self.__dict__.pop("_shown_columns", None)
+        searches = dict[Any, list[int]]()
+        for session in sorted(shown):
+            if shown[session] and not self.reason[session]:
+                variant = int(self.session_variant[session]) if self.has_variants else -1
+                key = (int(user[session]), float(times[session]), variant, tuple(sorted(shown[session])))
+                searches.setdefault(key, []).append(session)
+        has_event, repeated = np.zeros(self.count + 1, dtype=bool), np.zeros(self.count, dtype=bool)
+        has_event[self.event_session] = True
+        for sessions in searches.values():
+            repeated[sessions] = True
+            repeated[next((session for session in sessions if has_event[session]), sessions[0])] = False
+        self._drop(repeated, REPEATED_SEARCH)
 
     def _drafted(self, run: int) -> tuple[Any, ...]:
         """The interleaving of a query with the teams of its list; nothing for a list of one system."""

@@ -138,6 +138,8 @@ class SearchLog:
     drops: tuple[DroppedRows, ...] = ()
     unread_value: str = ""
     """The first cell of an event's number that is no number."""
+    columns: tuple[str, ...] = ()
+    """The columns of plain tables that have no role."""
 
     def clicks(self, actions: Sequence[str] = CLICKS) -> Events:
         """The events on documents that were shown, of these actions."""

@@ -89,9 +89,11 @@ def _value_column(path: str, names: Sequence[str], usual: str | None, source: st
 class PlainRows:
     """Adds the rows of one plain table to the tables, a block of rows at a time."""
 
-    def __init__(self, tables: LogTables, roles: Mapping[str, str], source: str, file: int) -> None:
-        self._tables, self.roles, self._source, self._file = tables, roles, source, file
+    def __init__(self, tables: LogTables, names: Sequence[str], source: str, file: int) -> None:
         options = tables.options
+        self.roles = find_roles(names, options, source)
+        self._tables, self._source, self._file = tables, source, file
+        tables.unread_columns |= dict.fromkeys(name for name in names if name not in self.roles.values())
         self.fields = {path: path.rpartition(".")[2] for path in (*options.texts, *options.numbers)}
         self._is_shown: list[bool] = []
 

@@ -14,7 +14,7 @@ from rankproof._importers.cells import TableCell, list_in_text, object_in
 from rankproof._importers.search_log.join import joined_log
 from rankproof._importers.search_log.log import NO_TEAM, SHARED, SearchLog, joined_place
 from rankproof._importers.search_log.options import MISSING, LogOptions
-from rankproof._importers.search_log.plain_rows import PlainRows, cells_of, columns_of, find_roles, text_of, variant_error
+from rankproof._importers.search_log.plain_rows import PlainRows, cells_of, columns_of, text_of, variant_error
 from rankproof._importers.search_log.tables import EVENTS, IMPRESSION_ROW, SESSIONS, SHOWN, LogTables
 from rankproof._importers.ubi_log import BULK, HIT_IDS, IMPRESSION, UbiRecord, is_event, response_table
 from rankproof._interleaving.interleave import RECORD, VERSION
@@ -84,14 +84,14 @@ def _add_rows(
             if not count % _BLOCK_ROWS:
                 tables.pack()
         return tables.pack()
-    plain = PlainRows(tables, find_roles(names, tables.options, path), path, file)
+    plain = PlainRows(tables, names, path, file)
     while block := list(islice(rows, _BLOCK_ROWS)):
         lines, records = zip(*block, strict=True)
         plain.add_block(lines, columns_of(records, plain.roles), columns_of(records, plain.fields))
 
 
 def _add_cells(table: SourceTable, file: int, tables: LogTables) -> None:
-    plain = PlainRows(tables, find_roles(table.names, tables.options, table.source), table.source, file)
+    plain = PlainRows(tables, table.names, table.source, file)
     rows, width = table.cells(), len(table.names)
     while block := list(islice(rows, _BLOCK_ROWS)):
         if isinstance(block[0][1], dict):

@@ -66,6 +66,8 @@ class LogTables:
         """Events with a second id of their document, which counts if the list shows that one."""
         self.wrong_ranks, self.unread_time = 0, ""
         self.wrong_values, self.unread_value = 0, ""
+        self.unread_columns: dict[str, None] = {}
+        """The columns of plain tables that have no role."""
 
     def _column(self, typecode: str) -> PackedColumn:
         column = PackedColumn(typecode)

@@ -6,12 +6,10 @@ import http.client
 import os
 import re
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from rankproof._io.strict_json import read_json_object
@@ -20,6 +18,9 @@ from rankproof.models._base import DownloadProgress
 from rankproof.models._download.cached_folder import cached_folder, models_cache_folder
 from rankproof.models._onnx.config import bert_config
 from rankproof.models._onnx.folder import CONFIG, TOKENIZER, WEIGHTS, open_model_folder
+
+if TYPE_CHECKING:
+    import urllib.request
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 
@@ -144,9 +145,9 @@ def call_with_timeout(seconds: float, call: Callable[[], Any]) -> Any:
 
 
 _BLOCK_BYTES = 1 << 20
+_REDIRECT_HEADERS = ("X-Repo-Commit", "X-Linked-Etag")
 _LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 _ACCESS_DENIED = {401, 403}
-_REDIRECT_HEADERS = ("X-Repo-Commit", "X-Linked-Etag")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -204,11 +205,16 @@ class HubClient:
 
     def request(self, path: str) -> HubResponse | None:
         """The response with the file, None if the file does not exist."""
+        # Naming models imports this module, and these take longer than all the rest.
+        import urllib.error
+        import urllib.request
+
         url = f"{self.endpoint}/{path}"
         request = urllib.request.Request(url, headers={"User-Agent": "rankproof", "Accept-Encoding": "identity"})
         if self.token and _is_https_or_loopback(url):
             request.add_unredirected_header("Authorization", f"Bearer {self.token}")
-        redirects = _Redirects()
+        carried: dict[str, str] = {}
+        redirects = _redirects(carried)
         try:  # the lookup of a host name has no timeout of its own
             body = call_with_timeout(
                 self.first_response_timeout, lambda: urllib.request.build_opener(redirects).open(request, timeout=self.timeout)
@@ -220,33 +226,34 @@ class HubClient:
             raise _access_error(url, error.code) from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise _download_error(url, _error_reason(error)) from None
-        return HubResponse(url, body, redirects.carried)
+        return HubResponse(url, body, carried)
 
 
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects, never from HTTPS to HTTP; the token is sent to the same host only."""
+def _redirects(carried: dict[str, str]) -> urllib.request.HTTPRedirectHandler:
+    """Follows redirects, never from HTTPS to HTTP, and keeps their headers; the token is sent to the same host only."""
+    import urllib.request
 
-    def __init__(self) -> None:
-        self.carried: dict[str, str] = {}
+    class Redirects(urllib.request.HTTPRedirectHandler):
+        def redirect_request(
+            self,
+            request: urllib.request.Request,
+            body: IO[bytes],
+            code: int,
+            reason: str,
+            headers: http.client.HTTPMessage,
+            target: str,
+        ) -> urllib.request.Request | None:
+            carried.update({name: headers[name] for name in _REDIRECT_HEADERS if headers.get(name)})
+            here, there = urlsplit(request.full_url), urlsplit(target)
+            if here.scheme == "https" and there.scheme != "https":
+                raise ValueError("the hub redirects to an address without HTTPS")
+            following = super().redirect_request(request, body, code, reason, headers, target)
+            token = request.get_header("Authorization")
+            if following is not None and token and (here.scheme, here.netloc) == (there.scheme, there.netloc):
+                following.add_unredirected_header("Authorization", token)
+            return following
 
-    def redirect_request(
-        self,
-        request: urllib.request.Request,
-        body: IO[bytes],
-        code: int,
-        reason: str,
-        headers: http.client.HTTPMessage,
-        target: str,
-    ) -> urllib.request.Request | None:
-        self.carried |= {name: headers[name] for name in _REDIRECT_HEADERS if headers.get(name)}
-        here, there = urlsplit(request.full_url), urlsplit(target)
-        if here.scheme == "https" and there.scheme != "https":
-            raise ValueError("the hub redirects to an address without HTTPS")
-        following = super().redirect_request(request, body, code, reason, headers, target)
-        token = request.get_header("Authorization")
-        if following is not None and token and (here.scheme, here.netloc) == (there.scheme, there.netloc):
-            following.add_unredirected_header("Authorization", token)
-        return following
+    return Redirects()
 
 
 def _is_https_or_loopback(url: str) -> bool:
