@@ -11,6 +11,7 @@ import pytest
 
 from rankproof._importers.base import Imported, ImportOptions
 from rankproof._importers.registry import import_source
+from rankproof.errors import InputError
 
 FOUNDED = "Oslo was founded in 1040 by Harald Hardrada."
 CAPITAL = "Oslo is the capital of Norway."
@@ -177,3 +178,71 @@ def test_turns_share_the_costs_of_their_conversation(tmp_path: Path) -> None:
     )
     usages = [answer.usage for answer in read.answers["a"].values()]
     assert [(usage.latency_ms, usage.cost) for usage in usages if usage] == [(1500.0, 0.25)] * 6
+
+
+def plain_log(**columns: Any) -> list[dict[str, Any]]:
+    """Four questions, whose row has of each column the value at its place."""
+    rows = [{"question": f"what about {at}?", "answer": f"text {at}"} for at in range(4)]
+    return [{**row, **{name: values[at] for name, values in columns.items()}} for at, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("name", ["thread", "thread_id", "threadId", "chat_id", "Chat-ID", "conversationId", "dialog_id"])
+def test_the_usual_names_of_sessions_are_recognised(tmp_path: Path, name: str) -> None:
+    result = imported(tmp_path / "log.jsonl", *plain_log(**{name: ["a", "a", "b", "b"]}))
+    assert [query.fields["session"] for query in result.dataset.queries.values()] == ["a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    "histories",
+    [
+        [[], ["what about 0?", "text 0"], [], ["what about 2?", "text 2"]],
+        ["[]", '["what about 0?"]', "", "user: what about 2?\nassistant: text 2"],
+        [
+            None,
+            [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "what about 0?"}],
+            [],
+            [["what about 2?", "text 2"]],
+        ],
+    ],
+)
+def test_questions_whose_histories_start_with_the_same_message_are_a_session(tmp_path: Path, histories: list[Any]) -> None:
+    result = imported(tmp_path / "log.jsonl", *plain_log(chat_history=histories))
+    sessions = [query.fields["session"] for query in result.dataset.queries.values()]
+    assert sessions[0] == sessions[1] != sessions[2] == sessions[3]
+
+
+def logs_and_references(folder: Path, references: str) -> list[str]:
+    messages = [{"role": role, "content": f"{role} {at}"} for at in range(2) for role in ("user", "assistant")]
+    rows = [{"conversation_id": name, "messages": messages} for name in ("a", "b")]
+    for name in ("old", "new"):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "gold.csv").write_text(references, encoding="utf-8")
+    return [str(folder / name) for name in ("old.jsonl", "new.jsonl", "gold.csv")]
+
+
+@pytest.mark.parametrize("references", ["conversation_id,turn,reference\na,2,yes\nb,1,no\n", "id,reference\na/2,yes\nb/1,no\n"])
+def test_references_are_joined_by_conversation_and_turn_or_by_id(tmp_path: Path, references: str) -> None:
+    result = import_source(logs_and_references(tmp_path, references))
+    answers = {query.id: (query.text, query.fields.get("answers")) for query in result.dataset.queries.values()}
+    assert answers == {
+        **{"a/1": ("user 0", None), "a/2": ("user 1", ["yes"])},
+        **{"b/1": ("user 0", ["no"]), "b/2": ("user 1", None)},
+    }
+    assert list(result.answers) == ["old", "new"]
+
+
+def test_references_of_questions_that_no_log_asks_are_counted(tmp_path: Path) -> None:
+    result = import_source(logs_and_references(tmp_path, "conversation_id,turn,reference\na,2,yes\nc,1,no\n"))
+    assert any("gold.csv: 1 reference of questions that no log asks" in note for note in result.report.notes)
+
+
+@pytest.mark.parametrize("references", ["conversation_id,turn,reference\na,0,yes\na,1,no\n", "id,reference\nx,yes\n"])
+def test_references_that_name_no_question_of_the_logs_are_an_error(tmp_path: Path, references: str) -> None:
+    with pytest.raises(InputError, match=r"gold\.csv: no log has the question (a/0|x); name questions by the ids of the logs"):
+        import_source(logs_and_references(tmp_path, references), importer="rag")
+
+
+def test_a_column_of_turns_never_replaces_the_questions(tmp_path: Path) -> None:
+    files = logs_and_references(tmp_path, "conversation_id,turn,reference\na,2,yes\n")
+    with pytest.raises(InputError, match="turn says where a question was asked, and is none"):
+        import_source(files, ImportOptions(settings={"question": "turn"}), importer="rag")

@@ -16,13 +16,19 @@ from rankproof._data.answers import HISTORY_FIELD, SESSION_FIELD, TURN_FIELD
 from rankproof._data.validation import made_id
 from rankproof._formats.columns import normalised_name
 from rankproof._formats.source_table import SourceTable
-from rankproof._importers.cells import is_count, items_in, object_in
+from rankproof._importers.cells import is_count, items_in, list_in_text, object_in
 from rankproof._importers.messages import message_role, message_text, plain_messages
 from rankproof._importers.search_tools import SearchTools
 
 _CONVERSATION_COLUMNS = ("messages", "turns", "conversation", "user_input", "input", "question")
 """The columns that may hold the messages of a conversation."""
-_SESSION_COLUMNS = ("session_id", "session", "conversation_id", "thread_id", "id", "_id")
+_SESSION_COLUMNS = (
+    *(SESSION_FIELD, "session_id", "sessionid", "conversation_id", "conversationid", "conversation", "conv_id"),
+    *("thread_id", "threadid", "thread", "chat_id", "chatid", "chat_session_id", "dialogue_id", "dialog_id"),
+)
+_TURN_NUMBERS = (TURN_FIELD, "turn_index", "turn_id", "turn_number")
+_HISTORY_COLUMNS = ("chat_history", HISTORY_FIELD, "conversation_history", "message_history", "previous_messages")
+_IDS = ("id", "_id")
 _CONTEXT_KEYS = ("retrieved_contexts", "retrieval_context", "retrievalcontext", "contexts", "context")
 _REFERENCE_CONTEXTS = "reference_contexts"
 _REFERENCE_KEYS = (
@@ -104,6 +110,41 @@ class _Turn:
         return sum(self.tokens.values()) if self.tokens else None
 
 
+def session_column(names: Collection[str]) -> str | None:
+    """The column that says of which conversation a row is."""
+    return _column_called(names, _SESSION_COLUMNS)
+
+
+def turn_column(names: Collection[str]) -> str | None:
+    """The column that says which turn of its conversation a row is."""
+    return _column_called(names, _TURN_NUMBERS)
+
+
+def history_column(names: Collection[str]) -> str | None:
+    """The column of what came before the question."""
+    return _column_called(names, _HISTORY_COLUMNS)
+
+
+def _column_called(names: Collection[str], known: Sequence[str]) -> str | None:
+    plain = {normalised_name(name): name for name in reversed([*names])}
+    return next((plain[name] for name in known if name in plain), None)
+
+
+def session_by_history(history: Any, question: str) -> str:
+    """A session for the questions whose histories start with the same message; a question without history starts one."""
+    plain = list_in_text(history) if isinstance(history, str) else history
+    messages = plain.split("\n") if isinstance(plain, str) else [_text_of(message) for message in items_in(plain)]
+    first = next((text for text in map(str.strip, messages) if text), question)
+    return made_id("session", [first.removeprefix("user: ")])
+
+
+def _text_of(message: Any) -> str:
+    """The text of a message of a history: a text, an object with a role, or a question with its answer; empty for a system."""
+    if isinstance(message, dict):
+        return "" if message_role(message) == "system" else message_text(message)
+    return str(message[0] if isinstance(message, list | tuple) and message else message)
+
+
 def with_turns(table: SourceTable, tools: SearchTools, costs: Collection[str]) -> SourceTable:
     """The table with a row for each turn in place of each conversation; a table without conversations as it is.
 
@@ -116,7 +157,11 @@ def with_turns(table: SourceTable, tools: SearchTools, costs: Collection[str]) -
     # What a conversation says of all its turns; what a turn says itself has columns of its own.
     own = {
         *columns,
-        *(known[name] for name in (*_CONTEXT_KEYS, *_REFERENCE_KEYS, _REFERENCE_CONTEXTS, *_SESSION_COLUMNS) if name in known),
+        *(
+            known[name]
+            for name in (*_CONTEXT_KEYS, *_REFERENCE_KEYS, _REFERENCE_CONTEXTS, *_SESSION_COLUMNS, *_IDS)
+            if name in known
+        ),
     }
     others = [name for name in table.names if name not in own]
     every = all(_are_conversations(row, columns) for _, row in table.rows())
@@ -223,7 +268,7 @@ def _add_reply(turn: _Turn, message: Mapping[str, Any], text: str, tools: Search
 
 def _session(row: Mapping[str, Any], turns: Sequence[_Turn], sessions: dict[str, int]) -> str:
     """The id of the conversation, or one made from its questions; a repeated id gets a number."""
-    named = _first(row, _SESSION_COLUMNS)
+    named = _first(row, (*(name for name in _SESSION_COLUMNS if name not in _CONVERSATION_COLUMNS), *_IDS))
     session = made_id("session", [turn.question for turn in turns]) if named is None or not str(named).strip() else str(named)
     sessions[session] = sessions.get(session, 0) + 1
     return session if sessions[session] == 1 else f"{session}-{sessions[session]}"

@@ -36,7 +36,7 @@ from rankproof._importers.cells import (
     object_in,
     thresholds_of,
 )
-from rankproof._importers.conversations import with_turns
+from rankproof._importers.conversations import history_column, session_by_history, session_column, turn_column, with_turns
 from rankproof._importers.log_costs import COSTS, NUMBERS, cost_columns, group_columns, usage_of, with_usage
 from rankproof._importers.rag_merge import Context, LoggedSearch, LogMerge, Sample, rows_of
 from rankproof._importers.rag_tables import (
@@ -54,6 +54,7 @@ from rankproof._importers.rag_tables import (
     named_columns,
     printed_contexts,
     split_at_bars,
+    with_asked_references,
 )
 from rankproof._importers.search_tools import SEARCH_TOOLS, SEARCH_TOOLS_HELP, SearchTools
 from rankproof._importers.spans import rows_of_traces
@@ -67,8 +68,6 @@ _QUERY_FIELDS = ("synthesizer_name", "persona_name", "query_style", "query_lengt
 _HOP = re.compile(r"<[0-9]+-hop>\n\n")
 _MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
 _TURN_FIELDS = (SESSION_FIELD, TURN_FIELD, HISTORY_FIELD)
-_SESSION_COLUMNS = ("session_id", "sessionid", "conversation_id", "conversation", "thread_id")
-_TURN_COLUMNS = ("turn_index", "turn_id", "turn_number")
 _LONGEST_NAME = 100
 _SAMPLED_ROWS = 20
 _KNOWN = {"context", "evolution_type", *(name for names in ROLE_NAMES.values() for name in names)}
@@ -172,7 +171,7 @@ def _tables(
     predictions = {name: table for name, table in tables.items() if _are_predictions(table, named or {})}
     examples = [table for name, table in tables.items() if name not in predictions]
     if not predictions or len(examples) != 1:
-        return tables
+        return with_asked_references(tables, named or {}, notes)
     return {name: joined_by_place(examples[0], table) for name, table in predictions.items()}
 
 
@@ -222,10 +221,10 @@ class _LogReader:
         has_contexts = "retrieved contexts" in self._columns
         self._calls = [] if has_contexts else [column for column in table.names if column.endswith("_calls")]
         self._fields = {name: name for name in table.names if name in fields or name in _TURN_FIELDS}
-        if SESSION_FIELD not in self._fields:
-            self._fields |= {name: SESSION_FIELD for name in table.names if normalised_name(name) in _SESSION_COLUMNS}
-        if TURN_FIELD not in self._fields and SESSION_FIELD in self._fields.values():
-            self._fields |= {name: TURN_FIELD for name in table.names if normalised_name(name) in _TURN_COLUMNS}
+        session, turn = session_column(table.names), turn_column(table.names)
+        if session is not None:
+            self._fields |= {session: SESSION_FIELD} | ({} if turn is None else {turn: TURN_FIELD})
+        self._history = history_column(table.names) if session is None else None
         self._some_retrieve = TURN_FIELD in table.names and any(
             row.get(TURN_FIELD) is not None and row.get("contexts") is not None for _, row in table.rows()
         )
@@ -240,7 +239,7 @@ class _LogReader:
         self._is_saved = {*map(normalised_name, table.names)} >= _SAVED_BY_DEEPEVAL
         for role, column in self._columns.items():
             merge.columns.setdefault(role, {})[column] = None
-        known = {*self._columns.values(), *self._fields, *self._calls}
+        known = {*self._columns.values(), *self._fields, *self._calls, self._history}
         merge.unused.update({name: None for name in table.names if name not in known})
 
     def read(self) -> None:
@@ -307,13 +306,26 @@ class _LogReader:
             self._contexts(row, "reference contexts", line),
             self._answer(row, line),
             self._references(row, line),
-            {**plain_fields(row, self._fields), **self._answerable(row, line), **self._nuggets(row, line)},
+            {
+                **self._session(row, line),
+                **plain_fields(row, self._fields),
+                **self._answerable(row, line),
+                **self._nuggets(row, line),
+            },
             id=self._query_id(row, line),
             cited=self._cell(row, "citations", line).texts() or (),
             state=self._state(row, line),
             usage=usage_of(row, self._costs, self._table.source, line),
             searches=searches,
         )
+
+    def _session(self, row: Mapping[str, Any], line: int) -> dict[str, str]:
+        """The session of a row that has a history and no id of a session."""
+        if self._history is None:
+            return {}
+        return {
+            SESSION_FIELD: session_by_history(row.get(self._history), (self._cell(row, "question", line).text() or "").strip())
+        }
 
     def _searches(self, row: Mapping[str, Any], line: int) -> tuple[LoggedSearch, ...] | None:
         """The calls of search tools: texts, or objects with a query, what they returned, the tokens and the time until then."""

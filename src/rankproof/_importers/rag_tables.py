@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 
-from rankproof._data.answers import ANSWERABLE_FIELD
+from rankproof._data.answers import ANSWERABLE_FIELD, SESSION_FIELD, TURN_FIELD
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import names_for_message, normalised_name
 from rankproof._formats.json import JsonContent
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import ImportSource
 from rankproof._importers.cells import TableCell, items_in, list_in_text
+from rankproof._importers.conversations import session_column, turn_column
 from rankproof._importers.rag_merge import Context
 from rankproof.errors import InputError, for_message
 
@@ -128,9 +130,12 @@ def log_columns(table: SourceTable, named: Mapping[str, str]) -> dict[str, str]:
 def check_log_columns(tables: Iterable[SourceTable], named: Mapping[str, str]) -> None:
     """Raises an error for a named column that no log has, and for a log without questions or anything to measure."""
     logs = list(tables)
-    for column in named.values():
+    for role, column in named.items():
         if logs and not any(column in table.names for table in logs):
             raise _columns_error(f"no column is called {for_message(column)}", logs[0], "name one of them with --set")
+        if role == "question" and column in {name(table.names) for table in logs for name in (session_column, turn_column)}:
+            what = f"{for_message(column)} says where a question was asked, and is none"
+            raise _columns_error(what, logs[0], "leave it out: references are joined by conversation and turn, or by id")
     for table in logs:
         roles = log_columns(table, named)
         missing = [name for name, held in _MAIN_SETTINGS.items() if roles.keys().isdisjoint(held)]
@@ -200,6 +205,86 @@ def joined_by_place(examples: SourceTable, predictions: SourceTable) -> SourceTa
     rows = [(line, {**example, **row}) for (_, example), (line, row) in zip(asked, predicted, strict=True)]
     names = tuple(dict.fromkeys((*examples.names, *predictions.names)))
     return SourceTable(predictions.source, names, lambda: iter(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _QuestionColumns:
+    """The columns that say which question a row asks: its id, or its conversation and turn."""
+
+    id: str | None
+    session: str | None
+    turn: str | None
+
+    @classmethod
+    def of(cls, table: SourceTable, named: Mapping[str, str]) -> _QuestionColumns:
+        return cls(log_columns(table, named).get("query id"), session_column(table.names), turn_column(table.names))
+
+    def __bool__(self) -> bool:
+        return self.id is not None or (self.session is not None and self.turn is not None)
+
+    def keys(self, row: Mapping[str, Any]) -> list[str]:
+        """The names of the question of a row: `SESSION/TURN`, then its id."""
+        id, session, turn = self.values(row)
+        return [*([f"{session}/{turn}"] if session and turn else []), *([id] if id else [])]
+
+    def values(self, row: Mapping[str, Any]) -> tuple[str, str, str]:
+        """The id, the session and the turn; empty where the row does not say."""
+        id, session, turn = ("" if name is None or row.get(name) is None else str(row[name]) for name in astuple(self))
+        return id, session, turn
+
+
+def with_asked_references(
+    tables: Mapping[str, SourceTable], named: Mapping[str, str], notes: list[str] | None
+) -> dict[str, SourceTable]:
+    """The tables, with the questions of the logs in those that have references by id, or by conversation and turn, alone."""
+    without = {name for name, table in tables.items() if _are_references(table, named)}
+    logs = [table for name, table in tables.items() if name not in without and "question" in log_columns(table, named)]
+    if not without or not logs:
+        return dict(tables)
+    asked: dict[str, dict[str, Any]] = {}
+    for log in logs:
+        place, column = _QuestionColumns.of(log, named), log_columns(log, named)["question"]
+        for _, row in log.rows():
+            own = dict(zip(("_id", SESSION_FIELD, TURN_FIELD), place.values(row), strict=True))
+            for key in place.keys(row):
+                known = asked.setdefault(
+                    key, {"question": row.get(column), **{name: value for name, value in own.items() if value}}
+                )
+                if known["question"] != row.get(column):
+                    what = f"{for_message(key)} is another question in another log"
+                    raise InputError(what, fix="write the questions beside the references", source=log.source)
+    return {name: _asked(table, asked, named, notes) if name in without else table for name, table in tables.items()}
+
+
+def _are_references(table: SourceTable, named: Mapping[str, str]) -> bool:
+    """Whether there are references alone, and what names their questions."""
+    roles = log_columns(table, named)
+    has_references = not roles.keys().isdisjoint(_MAIN_SETTINGS["reference"])
+    return (
+        has_references and roles.keys().isdisjoint(("question", "answer", *RETRIEVED)) and bool(_QuestionColumns.of(table, named))
+    )
+
+
+def _asked(
+    table: SourceTable, asked: Mapping[str, Mapping[str, Any]], named: Mapping[str, str], notes: list[str] | None
+) -> SourceTable:
+    """The references with their questions; those of other questions are left out, and counted."""
+    place, rows, others = _QuestionColumns.of(table, named), list[tuple[int, dict[str, Any]]](), list[str]()
+    columns = [name for name in table.names if name not in astuple(place)]
+    for line, row in table.rows():
+        key = next(iter(place.keys(row)), "")
+        if key in asked:
+            rows.append((line, {**{name: row.get(name) for name in columns}, **asked[key]}))
+        else:
+            others.append(key)
+    if not rows or any(key.endswith("/0") for key in others):
+        what = f"no log has the question {for_message(others[0] if others else '')}"
+        fix = "name questions by the ids of the logs, or by conversation and turn, counted from 1 in conversations"
+        raise InputError(what, fix=fix, source=table.source)
+    if others and notes is not None:
+        notes.append(f"{for_message(table.source)}: {pluralise(len(others), 'reference')} of questions that no log asks")
+    names = tuple(dict.fromkeys(name for _, row in rows for name in row))
+    return SourceTable(table.source, names, lambda: iter(rows))
 
 
 def _are_objects(value: Any) -> bool:
