@@ -267,8 +267,8 @@ def test_a_system_that_shows_every_known_relevant_document_first_was_perhaps_the
     assert decision.sentences[0] == f"Not decided: {text}"
     complete = rp.compare(relevant, runs, "P@1", judgements="complete", samples=100).decision
     assert (complete.outcome, complete.kind) == ("ship", "better")
-    # A relevant document elsewhere, or judged zeros, show that others were judged as well.
-    elsewhere = {**relevant, "q00": {"w": 1, "x": 1}}
+    # Relevant documents elsewhere, or judged zeros, show that others were judged as well.
+    elsewhere = {**relevant, **{query: {"w": 1, "x": 1} for query in QUERIES[:3]}}
     zeros = {query: {"w": 1, "x": 0, "m": 0} for query in QUERIES}
     for grades in (elsewhere, zeros):
         decision = rp.compare(grades, runs, "P@1", samples=100).decision
@@ -284,7 +284,36 @@ def test_a_system_that_shows_every_known_relevant_document_somewhere_is_shipped_
     relevant = {query: {"v": 1} for query in QUERIES}
     decision = rp.compare(relevant, runs, "P@2", samples=100).decision
     assert decision.outcome == "ship"
-    assert ONE_POOL.format(2) in decision.sentences
+    only = "Perhaps only the top 2 of words was; of the other documents in the top 2 of meaning 0 of 20 are known to be relevant."
+    assert any(only in sentence for sentence in decision.sentences)
+
+
+def test_few_documents_outside_a_pool_are_enough_to_leave_a_shallow_measure_open() -> None:
+    """Two systems differ in the first document of 20 queries alone, and only the top 3 of one was judged."""
+    runs = {
+        "words": {query: ["w", "v", "u"] for query in QUERIES},
+        "meaning": {query: ["m" if at < 20 else "w", "v", "u"] for at, query in enumerate(QUERIES)},
+    }
+    relevant = {query: {"w": 1} if at % 3 else {"u": 1} for at, query in enumerate(QUERIES)}
+    relevant["q00"]["x"] = 1
+    decision = rp.compare(relevant, runs, "P@1", samples=100).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+    assert "Perhaps only the top 3 of words was" in decision.sentences[0]
+
+
+@pytest.mark.parametrize("has_edge", [True, False])
+def test_a_deep_pool_ends_at_an_edge_and_relevant_documents_of_a_small_collection_do_not(has_edge: bool) -> None:
+    """The better system shows nearly every relevant document in its top 60, of 100; many at the end, or ever fewer."""
+    runs: dict[str, dict[str, list[str]]] = {"good": {}, "poor": {}}
+    grades: dict[str, dict[str, int]] = {}
+    for at, query in enumerate(QUERIES):
+        runs["good"][query] = [f"g{rank}" for rank in range(1, 101)]
+        runs["poor"][query] = [f"g{rank}" for rank in range(56, 66)]
+        grades[query] = {f"g{rank}": 1 for rank in (1, 2, 5, 56 + at % 5 if has_edge else 1 + at)}
+    decision = rp.compare(grades, runs, "nDCG@10", samples=100).decision
+    assert decision.outcome == "not_decided"
+    assert decision.sentences[0].startswith("Not decided: poor may not have been judged.")
+    assert ("Perhaps only the top 60 of good was" in decision.sentences[0]) == has_edge
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "ERR@10"])

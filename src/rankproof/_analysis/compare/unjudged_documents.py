@@ -37,7 +37,8 @@ USUAL_DEPTH = 10
 _MIN_RELEVANT = 2.0
 """With fewer known relevant documents per query, a poor rival and an unjudged one look alike."""
 _FEW_RESULTS = 2
-_MIN_OWN = 30
+_MIN_OWN, _MIN_UNKNOWN = 30, 10
+"""A share of own documents needs 30 of them; that hardly one outside a pool is known is seen of 10."""
 _MANY_QUERIES = 5_000
 """Of more queries, every n-th is looked at first, which is faster."""
 _GOLDEN = (5**0.5 - 1) / 2
@@ -64,6 +65,8 @@ _AT_EDGE, _FEWEST_AT_EDGE = 5, 50
 """A pool ends where 5 times fewer documents are known than just above, of which at least 50 are."""
 _FIRST_EDGE = {False: 3, True: 5}
 """The least depth of an edge, by whether queries have few known relevant documents, of which a good system shows all at once."""
+_SHALLOW_POOL = 50
+"""A deeper pool ends at an edge: of a small collection, a good system shows nearly every relevant document in such a top."""
 _POOL_SAMPLE = 200
 """So many queries show that the known documents are elsewhere too."""
 
@@ -157,8 +160,12 @@ class TopDocuments:
         ranks, shown = self._ranks(system, counted)
         known = ranks[self.known & counted]
         by_rank = np.bincount(known, minlength=len(shown))
-        depths = np.flatnonzero(np.cumsum(by_rank[1:]) >= _NEARLY_ALL * max(len(known), 1))
-        depth = int(depths[0]) + 1 if len(depths) else _edge(by_rank, shown, _FIRST_EDGE[self.few_are_known], fewest)
+        depths = np.flatnonzero(np.cumsum(by_rank[1:]) >= _NEARLY_ALL * max(len(known), 1)) + 1
+        depth = int(depths[0]) if len(depths) else None
+        if depth is None:
+            depth = _edge(by_rank, shown, _FIRST_EDGE[self.few_are_known], fewest)
+        elif depth > _SHALLOW_POOL and _is_seen(shown, depth):
+            depth = _edge(by_rank, shown, depth, fewest // 2)
         return None if depth is None else (depth, (ranks > 0) & (ranks <= depth))
 
     def _ranks(self, system: int, counted: BoolArray) -> tuple[IntArray, IntArray]:
@@ -199,11 +206,21 @@ class TopDocuments:
 def _edge(known: IntArray, shown: IntArray, first: int, fewest: int) -> int | None:
     """The depth below which hardly a document is known, though many just above it are; both arrays are by rank, from 0."""
     for depth in range(first, LARGEST_POOL * 2 // 3):
-        above, below = slice(depth - depth // 2 + 1, depth + 1), slice(depth + 1, depth + depth // 2 + 1)
-        is_seen = shown[below].sum() >= shown[above].sum() / 2
-        if is_seen and known[above].sum() >= max(fewest, _AT_EDGE * known[below].sum()):
+        above, below = _around(depth)
+        if _is_seen(shown, depth) and known[above].sum() >= max(fewest, _AT_EDGE * known[below].sum()):
             return depth
     return None
+
+
+def _is_seen(shown: IntArray, depth: int) -> bool:
+    """Whether rankings go on below a depth, so that an edge there would be seen."""
+    above, below = _around(depth)
+    return bool(shown[below].sum() >= shown[above].sum() / 2)
+
+
+def _around(depth: int) -> tuple[slice, slice]:
+    """The ranks just above and just below a depth."""
+    return slice(depth - depth // 2 + 1, depth + 1), slice(depth + 1, depth + depth // 2 + 1)
 
 
 def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: bool) -> TopDocuments | None:
@@ -390,10 +407,10 @@ def _suspects(choice: ChosenSystems, tops: TopDocuments) -> Iterator[_Pair]:
                 continue
             if other.share < _LEAST_SHARE[has_zeros] * chosen.share:
                 yield _Pair(chosen, other, has_zeros)
-            if other.shown < _MIN_OWN or (pool := tops.pool(first)) is None:
+            if other.shown < _MIN_UNKNOWN or (pool := tops.pool(first)) is None:
                 continue
             outside = tops.own_documents(second, first, has_zeros=has_zeros, outside_pool=True)
-            if outside.shown >= _MIN_OWN and outside.share < _LEAST_SHARE[has_zeros] * chosen.share:
+            if outside.shown >= _MIN_UNKNOWN and outside.share < _LEAST_SHARE[has_zeros] * chosen.share:
                 yield _Pair(chosen, outside, has_zeros, pool[0])
 
 
@@ -417,7 +434,8 @@ class _Suspicion:
     def is_unknown(self) -> bool:
         """Whether none of many own documents of the rival is known to be relevant, or hardly one outside the judged pool."""
         hardly = self.pair.pool_depth is not None and self.pair.other.share < _HARDLY_JUDGED * self.pair.chosen.share
-        return self.pair.other.shown >= _MIN_OWN and (hardly or not self.pair.other.relevant)
+        least = _MIN_OWN if self.pair.pool_depth is None else _MIN_UNKNOWN
+        return self.pair.other.shown >= least and (hardly or not self.pair.other.relevant)
 
     @property
     def relevant_share(self) -> float:
