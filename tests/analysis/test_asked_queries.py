@@ -298,3 +298,37 @@ def test_a_gate_on_turns_of_few_conversations_is_unsure() -> None:
         return rp.gate(now, baseline=before).outcome
 
     assert (outcome(12), outcome(60)) == ("unsure", "passed")
+
+
+@pytest.mark.parametrize(
+    "variant",
+    ["{question} (variant {n})", "{n}. {question}", "{question} [{n}]?", "{question} for order {n}?", "Hi, n{n}: {question}"],
+)
+def test_near_copies_with_the_same_reference_count_as_one_question(variant: str) -> None:
+    log = [
+        {
+            "system": system,
+            "question": variant.format(question=f"what is the {chr(97 + at)} of it", n=n),
+            "answer": "right" if at < right else "wrong",
+            "reference": "right",
+        }
+        for system, right in (("good", 9), ("poor", 4))
+        for at in range(10)
+        for n in range(12)
+    ]
+    decision = rp.compare(rp.evaluate_answers(log, measures="EM"), measures=["EM"], samples=100).decision
+    assert decision.sentences[0] == "Not decided: a decision needs at least 30 different queries (n = 120, 10 different)."
+
+
+def test_near_copies_with_other_references_are_different_questions() -> None:
+    log = [
+        {
+            "system": system,
+            "question": f"what does feature {at} cost",
+            "answer": f"{at} euros" if at % 10 < right else "?",
+            "reference": f"{at} euros",
+        }
+        for system, right in (("good", 9), ("poor", 4))
+        for at in range(60)
+    ]
+    assert rp.compare(rp.evaluate_answers(log, measures="EM"), measures=["EM"], samples=100).decision.outcome == "ship"

@@ -446,3 +446,13 @@ def test_searches_at_the_same_minute_or_with_other_documents_are_two(tmp_path: P
         decision = rp.online(_plain_log(tmp_path, change=logged), baseline="A").decision
         assert decision is not None
         assert decision.n == pytest.approx(kept, abs=30)
+
+
+def test_clicks_whose_rank_one_variant_alone_logs_decide_nothing(tmp_path: Path) -> None:
+    def change(row: list[Any], rng: random.Random) -> list[list[Any]]:
+        return [[*row[:4], "", "", *row[6:]] if row[3] == "A" or row[6] == "impression" else row]
+
+    file = _plain_log(tmp_path, change=change)
+    words = "A has 0 clicks with a rank or a document that was shown, and B "
+    assert words in _reason(rp.online(file, primary="purchase", baseline="A", guardrails="CTR@3>-0.05"))
+    assert rp.online(file, primary="purchase", baseline="A").decision.outcome == "ship"  # type: ignore[union-attr]

@@ -275,3 +275,27 @@ def test_a_page_shows_the_ranking_with_intervals_places_and_agreement(tmp_path: 
     assert plain == ["Decision", "Places and orders", "Agreement"]
     assert all(part in text for part in ("Ship a:", "values are corrected", "&lt;b&gt;small", "<svg"))
     assert "<b>small" not in text
+
+
+def test_people_are_not_compared_with_themselves() -> None:
+    made = [replace(preference, who=f"p{at % 3}") for at, preference in enumerate(drawn(7, 60, 0.8))]
+    result = analyse_preferences(made, labels_by="people")
+    assert [table.name for table in result.tables] == ["preferred", "places"]
+
+
+@pytest.mark.parametrize("variant", ["how do I reset item {at} (variant {n})", "{n}. How do I reset item {at}?"])
+def test_near_copies_of_questions_are_one_question(variant: str) -> None:
+    made = [
+        Preference(variant.format(at=7 * at, n=n), "a", "b", "ab"[at % 2], "ab"[n % 2], "human:ann")
+        for at in range(8)
+        for n in range(1, 13)
+    ]
+    result = analyse_preferences(made)
+    assert (result.decision.n, result.decision.decided) == (8, False)
+    assert "the 96 questions are 8 different questions: copies with other numbers count once" in result.notes
+
+
+def test_the_decision_is_the_first_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.csv").write_text("query,a,b,preferred,who\n" + "".join(f"q{at},x,y,x,human:ann\n" for at in range(40)))
+    assert main(["prefer", str(tmp_path / "p.csv")]) == 0
+    assert capsys.readouterr().out.startswith("Ship x")

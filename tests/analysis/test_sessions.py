@@ -59,3 +59,10 @@ def test_repeating_the_turns_of_each_session_narrows_no_interval(tmp_path: Path,
         intervals.append([value for key, value in tables["answer measures"][0].items() if isinstance(value, list)])
     assert intervals[0]
     assert intervals[0][0] == pytest.approx(intervals[1][0])
+
+
+def test_sessions_by_an_unchecked_judge_have_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = log(tmp_path, "a", 20, 3)
+    for measure, warned in (("ClaimF1", True), ("EM", False)):
+        assert main(["answers", path, "-m", measure]) == 0
+        assert ("Nobody has checked overlap: wrong turns may be right by it." in capsys.readouterr().out) == warned

@@ -21,7 +21,7 @@ from rankproof._analysis.decision.record import Costs, Decision
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.qrels import is_unknown_judge, judge_label
 from rankproof._data.table import CellValue, Column, Table
-from rankproof._data.text import in_a_sentence, pluralise
+from rankproof._data.text import in_a_sentence, pluralise, unnumbered_words
 from rankproof._data.view import View, ViewedTables
 from rankproof._formats.preferences import TIE, Preference
 from rankproof._results.decision_settings import LabelsBy
@@ -125,7 +125,8 @@ def analyse_preferences(
         _place_table(preferences),
         *_agreement_tables(preferences, people),
     )
-    more = (*notes, *_bias_note(fitted, comparisons), *(_ignored(preferences, people) if people else ()))
+    repeated = _repeated(deciding, questions)
+    more = (*notes, *repeated, *_bias_note(fitted, comparisons), *(_ignored(preferences, people) if people else ()))
     return PreferenceResult(decision, tuple(sentences), tuple(table for table in tables if table.rows), more)
 
 
@@ -158,7 +159,7 @@ def _systems(preferences: Sequence[Preference]) -> tuple[str, ...]:
 def _comparisons(preferences: Sequence[Preference], systems: Sequence[str]) -> tuple[Comparisons, list[str]]:
     """The preferences as arrays, the system that was shown first before the other."""
     at = {name: place for place, name in enumerate(systems)}
-    questions = sorted({made.query for made in preferences})
+    questions = sorted({unnumbered_words(made.query) for made in preferences})
     places = {query: place for place, query in enumerate(questions)}
     shown = [(made.b, made.a) if made.first == made.b else (made.a, made.b) for made in preferences]
     won = [
@@ -166,7 +167,7 @@ def _comparisons(preferences: Sequence[Preference], systems: Sequence[str]) -> t
         for made, (first, _) in zip(preferences, shown, strict=True)
     ]
     first, second = (np.array([at[pair[place]] for pair in shown]) for place in (0, 1))
-    question = np.array([places[made.query] for made in preferences])
+    question = np.array([places[unnumbered_words(made.query)] for made in preferences])
     ordered = np.array([bool(made.first) for made in preferences])
     return Comparisons(first, second, np.array(won), question, ordered, len(systems)), questions
 
@@ -235,7 +236,8 @@ def _agreement_tables(preferences: Sequence[Preference], people: Sequence[Prefer
     """How far each machine agrees with people, by the answers that both compared."""
     by_people = _verdicts(people)
     rows: list[tuple[CellValue, ...]] = []
-    for who in sorted({made.who for made in preferences if made.is_machine}):
+    deciding = frozenset(people)
+    for who in sorted({made.who for made in preferences if made not in deciding}):
         own = _verdicts([made for made in preferences if made.who == who])
         shared = [answers for answers in own if answers in by_people]
         if not shared:
@@ -273,6 +275,14 @@ def _bias_note(fitted: Strengths, comparisons: Comparisons) -> Iterator[str]:
     wide = " It is large: show every pair in both orders." if abs(share - 0.5) > _SERIOUS_BIAS and not low <= 0.5 <= high else ""
     shown = f"{share:.1%} (95% CI {low:.1%} to {high:.1%})"
     yield f"the first of two equal answers is preferred in {shown}; values are corrected.{wide}"
+
+
+def _repeated(preferences: Sequence[Preference], questions: Sequence[str]) -> Iterator[str]:
+    """That questions which differ by a number before or after them count once."""
+    asked = len({made.query for made in preferences})
+    if asked > len(questions):
+        different = pluralise(len(questions), "different question")
+        yield f"the {asked:,} questions are {different}: copies with other numbers count once"
 
 
 def _ignored(preferences: Sequence[Preference], people: Sequence[Preference]) -> Iterator[str]:

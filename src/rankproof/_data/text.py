@@ -32,6 +32,22 @@ def plain_words(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold())) or text.strip()
 
 
+_BRACKETED_END = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\W*$")
+_NUMBERED_END = re.compile(r"\s*[(\[][^()\[\]]*\d[^()\[\]]*[)\]]\W*$")
+_NUMBER = re.compile(r"\W*\d+\s*[.):]\s+")
+_DIGITS = re.compile(r"\d+")
+
+
+def unnumbered_words(text: str) -> str:
+    """The words of a text without the number before it and a bracket with a number after it, as in `3. Why? (variant 2)`."""
+    return plain_words(_NUMBERED_END.sub("", _NUMBER.sub("", text, count=1)) or text)
+
+
+def words_without_digits(text: str) -> tuple[str, ...]:
+    """The words of a text without digits and without a bracket after it."""
+    return tuple(_WORD.findall(_DIGITS.sub("", _BRACKETED_END.sub("", text)).casefold()))
+
+
 def ordinal(number: int) -> str:
     """1st, 2nd, 3rd, 4th, 11th, 21st and so on."""
     suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

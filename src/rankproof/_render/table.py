@@ -97,8 +97,9 @@ def as_text(tables: Sequence[Table], options: RenderOptions) -> str:
 
     printer = TablePrinter(options)
     for table in tables:
-        printer.line(table.title, style="bold")
-        printer.line()
+        if table.title:
+            printer.line(table.title, style="bold")
+            printer.line()
         add_table(table, printer)
     return printer.text()
 
@@ -152,7 +153,8 @@ def as_markdown(tables: Sequence[Table], options: RenderOptions) -> str:
     """A heading, a table and the sentences for each."""
     parts = []
     for table in tables:
-        parts.append(f"### {for_markdown(table.title)}\n")
+        if table.title:
+            parts.append(f"### {for_markdown(table.title)}\n")
         if table.rows:
             parts.append(markdown_table(table))
         parts += [f"- {for_markdown(sentence)}" for sentence in table.sentences]

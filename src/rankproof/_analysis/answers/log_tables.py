@@ -20,6 +20,7 @@ from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.decision_rule import group_means
 from rankproof._statistics.intervals import Interval, bounded_mean_interval, enough_differ, mean_interval
 from rankproof.measures._base import Measure, worst_value
+from rankproof.measures._claim_base import judge_of_measure
 
 SEARCH_CALLS_TABLE = "search_calls"
 
@@ -305,7 +306,11 @@ def session_tables(inputs: AnalysisInput, measure: str, sessions: Mapping[str, s
     )
     by_turn = (Column("turn", "count"), Column("system"), Column("n", "count"))
     more = (Column("value", "value"), Column(f"{level:.0%} CI", "interval"))
-    of_sessions = Table(SESSIONS_TABLE, f"Sessions by {measure}: a turn is right if {_rule(kind)}", columns, tuple(rows))
+    title, judge = f"Sessions by {measure}: a turn is right if {_rule(kind)}", judge_of_measure(kind)
+    warning = (
+        () if judge is None or inputs.result.calibrations else (f"Nobody has checked {judge}: wrong turns may be right by it.",)
+    )
+    of_sessions = Table(SESSIONS_TABLE, title, columns, tuple(rows), warning, verdict_first=True)
     return [of_sessions, Table(TURNS_TABLE, f"{measure} by turn", (*by_turn, *more), tuple(turns))]
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.decision.decide import MIN_QUERIES
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._data.answers import SESSION_FIELD
+from rankproof._data.answers import ANSWER_FIELDS, SESSION_FIELD
 from rankproof._data.arrays import IntArray
 from rankproof._data.dataset import Queries, Query
-from rankproof._data.text import plain_words, pluralise
+from rankproof._data.text import plain_words, pluralise, words_without_digits
 from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.decision_rule import group_means
 from rankproof._statistics.intervals import Interval, mean_interval
@@ -26,6 +26,10 @@ _MAX_DIFFERENT, _FEW_COPIES = 0.8, 0.99
 
 _FEWEST_DOCUMENTS = 3
 """Fewer equal documents are no sign that two queries without texts are copies."""
+
+
+_FEWEST_WORDS = 4
+"""Of questions with fewer words beside numbers, such as `page 12`, the number is what they ask for."""
 
 
 def too_few_queries(inputs: AnalysisInput, joined: JoinedValues, copies: IntArray | None, what: str) -> str:
@@ -73,16 +77,42 @@ def _documents(inputs: AnalysisInput, system: str, queries: Container[str]) -> d
 def copied_queries(inputs: AnalysisInput, joined: JoinedValues) -> IntArray | None:
     """A number for each query, the same for copies of one query; None without copies.
 
-    Copies have the same text, reference, judgements and contexts of answers; without texts the same judgements, values and
-    documents of each system.
+    Copies have the same text, reference, judgements and contexts of answers, or the same reference answers and nearly the same
+    text; without texts the same judgements, values and documents of each system.
     """
     texts: Mapping[str, Query] = inputs.texts or {}
     own = [plain_words(texts[query].text) if query in texts else "" for query in joined.queries]
     if not any(own):
         return _copied_results(inputs, joined)
-    if len({text or query for text, query in zip(own, joined.queries, strict=True)}) == len(own):
+    near = _near_copies(texts, joined.queries)
+    if not near and len({text or query for text, query in zip(own, joined.queries, strict=True)}) == len(own):
         return None
-    return _numbered([_content(inputs, query) if text else query for text, query in zip(own, joined.queries, strict=True)])
+    keys = (
+        near.get(query) or _content(inputs, query) if text else query for text, query in zip(own, joined.queries, strict=True)
+    )
+    return _numbered(list(keys))
+
+
+def _near_copies(texts: Mapping[str, Query], queries: Sequence[str]) -> dict[str, Hashable]:
+    """The words that near copies share, by query; such have the same reference answers and the same words to the end.
+
+    Digits, punctuation, a bracket at the end and words before the question make no other question.
+    """
+    by_reference: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for query in queries:
+        fields = texts[query].fields if query in texts else {}
+        references = [value for name in ANSWER_FIELDS if (value := fields.get(name))]
+        if references and len(words := words_without_digits(texts[query].text)) >= _FEWEST_WORDS:
+            by_reference.setdefault(repr(references), []).append((words[::-1], query))
+    near: dict[str, Hashable] = {}
+    for reference, questions in by_reference.items():
+        end: tuple[str, ...] = ()
+        # In the order of their reversed words, questions with the same end follow the shortest of them.
+        for words, query in sorted(questions) if len(questions) > 1 else ():
+            if not end or words[: len(end)] != end:
+                end = words
+            near[query] = reference, end
+    return near
 
 
 def _numbered(keys: Sequence[Hashable]) -> IntArray | None:

@@ -48,7 +48,7 @@ if a coin chooses each document."""
 _MOST_MISSING = 0.01
 """With more events without their number than this share, sums of it say little."""
 _STRAY = 0.01
-"""A variant has no lists from the lowest rank on if it has fewer than this share of what the other one has."""
+"""A variant has no lists from the lowest rank on, or no clicks, if it has at most this share of what another one has."""
 _TIMES_AS_LARGE, _FAR_SHARE = 20.0, 0.01
 """Numbers of two variants have different units if medians are so many times apart, or if more than this share of those of a
 variant are so many times above the 99th percentile of the other one, or below its first."""
@@ -382,6 +382,19 @@ def different_first_ranks(log: SearchLog, assignment: Assignment, clicks: Events
             begin = f"{what} of {for_message(assignment.variants[at])} begin at a later rank than those of {rival}"
             yield f"{begin}, as if one counted from 0: count the ranks of all variants from 1, and start again"
             return
+
+
+def variants_without_clicks(log: SearchLog, assignment: Assignment, clicks: Events) -> Iterator[str]:
+    """That hardly any click of a variant names a rank or a document that was shown, although those of another one do."""
+    variant = _variant_of_sessions(log, assignment)[clicks.session]
+    counts = np.bincount(variant[variant >= 0], minlength=len(assignment.variants))
+    rates = counts / np.bincount(assignment.variant_of[assignment.users], minlength=len(counts))
+    most = int(rates.argmax())
+    for at in np.flatnonzero(rates <= _STRAY * rates[most]).tolist() if counts[most] >= MIN_CHECKED else ():
+        names = [for_message(assignment.variants[number]) for number in (at, most)]
+        what = f"{names[0]} has {pluralise(int(counts[at]), 'click')} with a rank or a document that was shown"
+        yield f"{what}, and {names[1]} {counts[most]:,}: log those of all variants, and start again"
+        return
 
 
 def only_clicked_sessions(values: VariantValues) -> Iterator[str]:

@@ -400,6 +400,7 @@ def _variant_obstacles(
     if any(metric.name == Revenue.name for metric in measured):
         yield from checks.different_units(log, assignment)
     if any(metric.needs_clicks for metric in measured):
+        yield from checks.variants_without_clicks(log, assignment, clicks)
         yield from checks.different_first_ranks(log, assignment, clicks)
     if values.metric.name == Revenue.name:
         yield from checks.missing_values(log, values)
