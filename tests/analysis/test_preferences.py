@@ -277,6 +277,14 @@ def test_a_page_shows_the_ranking_with_intervals_places_and_agreement(tmp_path: 
     assert "<b>small" not in text
 
 
+def test_a_known_machine_is_no_person_whatever_the_user_says(tmp_path: Path) -> None:
+    rows = [
+        {"query": f"q{at}", "a": "x", "b": "y", "preferred": "x" if at % 8 else "y", "judge": "llm:qwen"} for at in range(200)
+    ]
+    decision = rp.prefer(written(tmp_path, "made.jsonl", rows), labels_by="people").decision
+    assert (decision.outcome, decision.leader) == ("judge_leads", "x")
+
+
 def test_people_are_not_compared_with_themselves() -> None:
     made = [replace(preference, who=f"p{at % 3}") for at, preference in enumerate(drawn(7, 60, 0.8))]
     result = analyse_preferences(made, labels_by="people")

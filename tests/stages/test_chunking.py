@@ -101,7 +101,9 @@ def test_chunks_are_files_that_are_written_once_and_do_not_depend_on_the_partiti
     written = file.stat().st_mtime_ns
     again = stage.input_context(context_of(corpus, cache)).corpus
     assert file.stat().st_mtime_ns == written
-    split = stage.input_context(context_of(corpus.repartitioned(1))).corpus
+    # The files of a corpus live as long as their cache.
+    split_cache = PlainBlockCache()
+    split = stage.input_context(context_of(corpus.repartitioned(1), split_cache)).corpus
     assert [len(one) for one in split.partitions] == [3, 2, 1]
     assert list(whole.values()) == list(again.values()) == list(split.values())
     assert whole.fingerprint() == split.fingerprint()

@@ -94,7 +94,7 @@ def analyse_preferences(
 
     A name that says neither people nor machine, or no name, counts as a machine's unless `labels_by` is "people".
     """
-    people = [made for made in preferences if labels_by == "people" or not made.is_machine]
+    people = [made for made in preferences if not made.is_machine or (labels_by == "people" and not made.is_known_machine)]
     deciding = people or list(preferences)
     systems = _systems(deciding)
     comparisons, questions = _comparisons(deciding, systems)

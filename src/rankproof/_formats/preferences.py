@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from rankproof._data.qrels import HUMAN_PREFIX, judge_label
+from rankproof._data.qrels import HUMAN_PREFIX, UNKNOWN_JUDGE, judge_label
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import names_for_message, normalised_name
 from rankproof._formats.source_table import SourceTable, open_table
@@ -46,6 +46,12 @@ class Preference:
     def is_machine(self) -> bool:
         """Whether a machine gave it, as its name says; also without a name, and with one that says neither people nor machine."""
         return not self.who or bool(judge_label(self.who))
+
+    @property
+    def is_known_machine(self) -> bool:
+        """Whether its name says that a machine gave it."""
+        label = judge_label(self.who)
+        return bool(label) and not label.startswith(f"{UNKNOWN_JUDGE}:")
 
     @property
     def answers(self) -> tuple[str, str, str]:
