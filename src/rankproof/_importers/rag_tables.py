@@ -257,7 +257,9 @@ def with_asked_references(
 
 
 def _are_references(table: SourceTable, named: Mapping[str, str]) -> bool:
-    """Whether there are references alone, and what names their questions."""
+    """Whether there are references alone, and what names their questions; the queries of a dataset have texts of their own."""
+    if "text" in map(normalised_name, table.names):
+        return False
     roles = log_columns(table, named)
     has_references = not roles.keys().isdisjoint(_MAIN_SETTINGS["reference"])
     return (
