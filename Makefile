@@ -117,8 +117,8 @@ attacks: $(VENV)/test.stamp ## hostile files, servers, stores, caches, models, r
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.servers
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.stores
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.model_folders
-	$(BIN)/python -m tools.attacks.result_edits
-	PYTHONPATH=tests $(BIN)/python -m tools.attacks.model_apis
+	$(BIN)/python -m tools.attacks.result_edits --every 7
+	PYTHONPATH=tests $(BIN)/python -m tools.attacks.model_apis --every 8
 	$(BIN)/python -m tools.attacks.cache
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.judgement_logs
 	$(BIN)/python -m tools.attacks.web

@@ -91,7 +91,17 @@ class Attempt:
             yield "the server or the fix is not named"
 
     def _is_noted(self) -> bool:
-        words = ("failed", "no reply", "refused", "rejected", "estimate", "masked", "key", "without usage")
+        words = (
+            "failed",
+            "no reply",
+            "refused",
+            "rejected",
+            "estimate",
+            "replies are estimated",
+            "masked",
+            "key",
+            "without usage",
+        )
         return any(word in self.reply.shown and word not in self.good.shown for word in words)
 
 
